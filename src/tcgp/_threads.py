@@ -1,0 +1,34 @@
+"""One BLAS thread for small factorizations.
+
+Below n of about 500 the hand-over between BLAS threads costs more than it saves, several times over.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+import scipy.linalg.lapack  # noqa: F401  (loads SciPy's BLAS, so that the controller below sees it)
+from threadpoolctl import ThreadpoolController
+
+__all__ = ["single_threaded"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@functools.cache
+def _controller() -> Any:
+    return ThreadpoolController()
+
+
+def single_threaded(function: Callable[P, T]) -> Callable[P, T]:
+    """Run ``function`` with one BLAS thread, and restore the number of threads afterwards."""
+
+    @functools.wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
+        with _controller().limit(limits=1, user_api="blas"):
+            return function(*args, **kwargs)
+
+    return wrapper

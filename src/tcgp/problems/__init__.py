@@ -1,1 +1,6 @@
-"""Placeholder, filled as the package grows."""
+"""Test functions with their domain, minimum and minimiser: those of the paper, and other classics."""
+
+from tcgp.problems.catalogue import get, names
+from tcgp.problems.problem import Problem
+
+__all__ = ["Problem", "get", "names"]

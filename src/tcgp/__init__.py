@@ -1,3 +1,6 @@
 """tcgp: Bayesian optimization with Gaussian processes calibrated in the lower tail."""
 
+from tcgp.gp import GaussianProcess
+
 __version__ = "0.1.0"
+__all__ = ["GaussianProcess"]

@@ -1,1 +1,6 @@
-"""Placeholder, filled as the package grows."""
+"""Gaussian process interpolation: kernels, likelihood, and the interpolators built on them."""
+
+from tcgp.gp.gaussian_process import GaussianProcess
+from tcgp.gp.posterior import LeaveOneOut
+
+__all__ = ["GaussianProcess", "LeaveOneOut"]

@@ -1,0 +1,242 @@
+"""Noiseless Gaussian process interpolation with maximum-likelihood hyperparameters."""
+
+from __future__ import annotations
+
+import copy
+import logging
+from typing import Any
+
+import numpy as np
+
+from tcgp._threads import single_threaded
+from tcgp._typing import ArrayLike, Bounds, FloatArray
+from tcgp.gp.kernels import SMOOTHNESSES
+from tcgp.gp.likelihood import ConcentratedLikelihood
+from tcgp.gp.posterior import LeaveOneOut, Posterior
+from tcgp.gp.selection import select_lengthscales
+from tcgp.gp.units import Units, check_bounds, check_data, check_points, merge_duplicates
+
+__all__ = ["GaussianProcess", "Interpolator"]
+
+logger = logging.getLogger("tcgp")
+
+Self = Any
+
+
+class Interpolator:
+    """What the plain and the relaxed Gaussian process share once they are fitted: a posterior and its units."""
+
+    smoothness: int
+    lengthscales_: FloatArray
+    mean_: float
+    variance_: float
+    log_likelihood_: float
+    nugget_: float
+    X_: FloatArray
+    y_: FloatArray
+
+    _posterior: Posterior
+    _units: Units
+
+    def _set_posterior(self, posterior: Posterior, units: Units, X: FloatArray, y: FloatArray) -> None:
+        """Store what the fit learned, in user units."""
+        self._posterior, self._units, self.X_, self.y_ = posterior, units, X, y
+        self.lengthscales_ = posterior.lengthscales * units.x_width
+        self.mean_ = float(units.y_from_unit(np.float64(posterior.mean)))
+        with np.errstate(over="ignore", under="ignore"):
+            self.variance_ = float(np.float64(posterior.variance) * np.float64(units.y_unit) ** 2)
+        self.nugget_ = posterior.factor.nugget
+        n = len(y)
+        quadratic = float((posterior.z - posterior.mean) @ posterior.a) / posterior.variance
+        log_determinant = n * np.log(2.0 * np.pi * posterior.variance) + posterior.factor.log_determinant
+        self.log_likelihood_ = -0.5 * (quadratic + log_determinant) - n * float(
+            np.log(units.y_scale) + np.log(units.y_magnitude)
+        )
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "_posterior"):
+            raise ValueError(f"this {type(self).__name__} has no data yet: call fit(X, y) first")
+
+    @single_threaded
+    def predict(self, X: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Predict at many points at once.
+
+        Parameters
+        ----------
+        X : (m, d) array
+            Points, in the units of the data.
+
+        Returns
+        -------
+        mean, sd : (m,) arrays
+        """
+        self._check_fitted()
+        points = self._units.x_to_unit(check_points(X, self.X_.shape[1]))
+        mean, sd = self._posterior.predict(points)
+        return self._units.y_from_unit(mean), sd * self._units.y_unit
+
+    @single_threaded
+    def predict_gradient(self, X: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Predict, with the gradients of mean and standard deviation with respect to x.
+
+        Returns
+        -------
+        mean, sd : (m,) arrays
+        mean_gradient, sd_gradient : (m, d) arrays
+        """
+        self._check_fitted()
+        units = self._units
+        points = units.x_to_unit(check_points(X, self.X_.shape[1]))
+        mean, sd, mean_gradient, sd_gradient = self._posterior.predict_gradient(points)
+        slope = units.y_unit / units.x_width
+        return units.y_from_unit(mean), sd * units.y_unit, mean_gradient * slope, sd_gradient * slope
+
+    @single_threaded
+    def leave_one_out(self) -> LeaveOneOut:
+        """Leave-one-out predictions at the data points ``X_``, hyperparameters held.
+
+        Closed form (no refit): with ``a = K^-1 (z - m0)``, the mean is ``z_i - a_i / (K^-1)_ii`` and the variance
+        ``sigma^2 / (K^-1)_ii``.
+        """
+        self._check_fitted()
+        loo = self._posterior.leave_one_out()
+        return LeaveOneOut(self._units.y_from_unit(loo.mean), loo.sd * self._units.y_unit, loo.residuals)
+
+    @single_threaded
+    def condition(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Return a copy with data added and every hyperparameter held."""
+        self._check_fitted()
+        X, y = check_data(X, y)
+        check_points(X, self.X_.shape[1])
+        all_X, all_y = merge_duplicates(np.vstack([self.X_, X]), np.concatenate([self.y_, y]))
+        old, units = self._posterior, self._units
+        values = units.y_to_unit(all_y)
+        values[: len(old.z)] = old.z  # a relaxed value stays as it is
+        posterior = Posterior.condition(
+            units.x_to_unit(all_X), values, old.lengthscales, old.p, mean=old.mean, variance=old.variance
+        )
+        other = copy.copy(self)
+        other._set_posterior(posterior, units, all_X, all_y)
+        return other
+
+
+class GaussianProcess(Interpolator):
+    """Gaussian process with a constant mean and an anisotropic Matérn covariance, interpolating exact data.
+
+    The mean, the variance and the lengthscales are selected by maximum likelihood. The first two have closed
+    forms given the lengthscales, so only d numbers are searched, with exact gradients.
+
+    Parameters
+    ----------
+    smoothness : {0, 1, 2, 3}
+        p in nu = p + 1/2: the Matérn covariance is that of a process differentiable p times. The paper uses 2.
+    lengthscales : float or (d,) array, optional
+        Held at this value (in the units of X) instead of selected.
+    mean, variance : float, optional
+        Held at this value (in the units of y) instead of selected.
+    n_starts : int
+        Number of descents of the likelihood when there is no warm start.
+
+    Attributes
+    ----------
+    lengthscales_ : (d,) array
+    mean_, variance_, log_likelihood_ : float
+    nugget_ : float
+        Relative nugget that the Cholesky factorization needed; 0 unless the data are nearly dependent.
+    X_, y_ : arrays of shapes (n, d) and (n,)
+        The data, equal rows merged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tcgp import GaussianProcess
+    >>> X = np.linspace(0.0, 1.0, 8)[:, None]
+    >>> gp = GaussianProcess().fit(X, np.sin(6.0 * X[:, 0]))
+    >>> mean, sd = gp.predict([[0.5]])
+    >>> bool(abs(mean[0] - np.sin(3.0)) < 0.01)
+    True
+
+    References
+    ----------
+    Stein, M. L. (1999). Interpolation of Spatial Data. Springer.
+    """
+
+    def __init__(
+        self,
+        smoothness: int = 2,
+        *,
+        lengthscales: ArrayLike | None = None,
+        mean: float | None = None,
+        variance: float | None = None,
+        n_starts: int = 2,
+    ) -> None:
+        if smoothness not in SMOOTHNESSES:
+            raise ValueError(
+                f"smoothness must be one of {SMOOTHNESSES} (p in nu = p + 1/2), got {smoothness!r}"
+            )
+        self.smoothness = smoothness
+        self.lengthscales = lengthscales
+        self.mean = mean
+        self.variance = variance
+        self.n_starts = n_starts
+
+    @single_threaded
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        bounds: Bounds | None = None,
+        start: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to exact evaluations.
+
+        Parameters
+        ----------
+        X : (n, d) array
+            Points in user units.
+        y : (n,) array
+            Values. Equal rows of X must have equal values; they are merged.
+        bounds : (d, 2) array, optional
+            The box, used for normalisation only; the range of the data by default.
+        start : (d,) array, optional
+            Lengthscales of an earlier fit: a warm start, one descent from there instead of a scan.
+
+        Returns
+        -------
+        self
+        """
+        X, y = check_data(X, y)
+        dim = X.shape[1]
+        X, y = merge_duplicates(X, y)
+        units = Units.of(X, y, None if bounds is None else check_bounds(bounds, dim))
+        points, z = units.x_to_unit(X), units.y_to_unit(y)
+        mean = None if self.mean is None else float(units.y_to_unit(np.float64(self.mean)))
+        variance = None if self.variance is None else float(self.variance) / units.y_unit**2
+        if self.lengthscales is not None:
+            rho = _check_lengthscales(self.lengthscales, dim, "lengthscales") / units.x_width
+        elif len(y) == 1 or not np.ptp(y) > 0.0:
+            logger.warning("all values of y are equal: lengthscales and variance are set, not estimated")
+            rho = np.full(dim, 0.5 * np.sqrt(dim))
+            variance = 1.0 if variance is None else variance
+        else:
+            first = None
+            if start is not None:
+                first = np.log(_check_lengthscales(start, dim, "start") / units.x_width)
+            likelihood = ConcentratedLikelihood(points, self.smoothness, mean=mean, variance=variance)
+            rho = np.exp(select_lengthscales(likelihood, z, dim, start=first, n_starts=self.n_starts))
+        posterior = Posterior.condition(points, z, rho, self.smoothness, mean=mean, variance=variance)
+        if posterior.factor.nugget:
+            logger.debug("the correlation matrix needed a nugget of %g", posterior.factor.nugget)
+        self._set_posterior(posterior, units, X, y)
+        return self
+
+
+def _check_lengthscales(lengthscales: ArrayLike, dim: int, name: str) -> FloatArray:
+    try:
+        array = np.broadcast_to(np.array(lengthscales, dtype=float), (dim,))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be one number or {dim} numbers, got {lengthscales!r}") from error
+    if not (np.isfinite(array).all() and (array > 0.0).all()):
+        raise ValueError(f"{name} must be positive and finite, got {lengthscales!r}")
+    return array

@@ -1,0 +1,192 @@
+"""Prediction and leave-one-out for fixed hyperparameters, in normalised units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg.blas import dtrmm
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
+from scipy.spatial.distance import cdist
+
+from tcgp._typing import FloatArray
+from tcgp.gp.kernels import correlation, correlation_and_slope
+
+__all__ = ["Factorization", "LeaveOneOut", "Posterior", "factorize", "solve_mean"]
+
+# Points predicted at once: the (n, block) matrices stay in the cache for n of a few hundred.
+_BLOCK = 1024
+_NUGGETS = (0.0, *(10.0**k for k in range(-15, 0)))
+
+
+@dataclass(frozen=True)
+class LeaveOneOut:
+    """Leave-one-out predictions at the data points, hyperparameters held at their full-data values.
+
+    Attributes
+    ----------
+    mean, sd : (n,) arrays
+        Predictive mean and standard deviation at each point given all the others.
+    residuals : (n,) array
+        Standardised residuals ``(y - mean) / sd``.
+    """
+
+    mean: FloatArray
+    sd: FloatArray
+    residuals: FloatArray
+
+
+@dataclass(frozen=True)
+class Factorization:
+    """Lower Cholesky factor of a correlation matrix, and the nugget it needed."""
+
+    L: FloatArray  # (n, n), Fortran order; only the lower triangle is meaningful
+    nugget: float
+
+    @cached_property
+    def log_determinant(self) -> float:
+        return 2.0 * float(np.log(self.L.diagonal()).sum())
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """Return ``K^-1 b`` for b of shape (n,) or (n, m)."""
+        x: FloatArray = dpotrs(self.L, b, lower=1)[0]
+        return x
+
+
+def factorize(K: FloatArray) -> Factorization:
+    """Cholesky with the smallest nugget of 0, 1e-15, 1e-14, … that works.
+
+    ``K`` is a unit-diagonal correlation matrix in Fortran order, of which the lower triangle is read. A pivot
+    below n times the machine epsilon is rounding error, not a conditional variance: it counts as a failure.
+    """
+    n = K.shape[0]
+    smallest_pivot = n * np.finfo(float).eps
+    diagonal = np.arange(n) * (n + 1)
+    for nugget in _NUGGETS:
+        L = K.copy(order="F")
+        if nugget:
+            L.T.ravel()[diagonal] += nugget
+        L, info = dpotrf(L, lower=1, overwrite_a=1, clean=0)
+        if info == 0 and L.diagonal().min() ** 2 > smallest_pivot:
+            return Factorization(L, nugget)
+    raise np.linalg.LinAlgError(f"the {n} x {n} correlation matrix has no Cholesky factor: NaN in the data?")
+
+
+def solve_mean(
+    factor: Factorization, z: FloatArray, mean: float | None = None
+) -> tuple[float, FloatArray, float]:
+    """Return the ML constant mean (or ``mean`` if given), ``a = K^-1 (z - mean)`` and ``(z - mean)' a``."""
+    n = z.shape[0]
+    rhs = np.empty((n, 2), order="F")
+    rhs[:, 0], rhs[:, 1] = 1.0, z
+    solved = factor.solve(rhs)
+    if mean is None:
+        mean = float(solved[:, 0] @ z / solved[:, 0].sum())
+    a = solved[:, 1] - mean * solved[:, 0]
+    return mean, a, float((z - mean) @ a)
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """A Gaussian process conditioned on data, all hyperparameters known.
+
+    Attributes
+    ----------
+    X : (n, d) array
+        Data points, in units in which ``lengthscales`` are given.
+    z : (n,) array
+        Values.
+    lengthscales : (d,) array
+    mean, variance : float
+        Constant mean and process variance.
+    p : int
+        Smoothness: nu = p + 1/2.
+    factor : Factorization
+        Cholesky factor of the correlation matrix of ``X``.
+    a : (n,) array
+        ``K^-1 (z - mean)``.
+    """
+
+    X: FloatArray
+    z: FloatArray
+    lengthscales: FloatArray
+    mean: float
+    variance: float
+    p: int
+    factor: Factorization
+    a: FloatArray
+
+    @classmethod
+    def condition(
+        cls,
+        X: FloatArray,
+        z: FloatArray,
+        lengthscales: FloatArray,
+        p: int,
+        *,
+        mean: float | None = None,
+        variance: float | None = None,
+    ) -> Posterior:
+        """Condition on (X, z); a mean or variance of None takes its maximum-likelihood value."""
+        scaled = X / lengthscales
+        factor = factorize(correlation(cdist(scaled, scaled, "sqeuclidean"), p).T)
+        mean, a, quadratic = solve_mean(factor, z, mean)
+        if variance is None:
+            variance = max(quadratic / len(z), np.finfo(float).tiny)
+        return cls(X, z, lengthscales, mean, variance, p, factor, a)
+
+    @cached_property
+    def L_inverse(self) -> FloatArray:
+        """Explicit L^-1: products with it run at matrix-product speed, triangular solves do not."""
+        inverse: FloatArray = np.asfortranarray(np.tril(dtrtri(self.factor.L, lower=1)[0]))
+        return inverse
+
+    @cached_property
+    def _scaled(self) -> FloatArray:
+        return np.ascontiguousarray(self.X / self.lengthscales)
+
+    def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean and standard deviation at the rows of X, each of shape (m,)."""
+        mean, reduction = np.empty(len(X)), np.empty(len(X))
+        for start in range(0, len(X), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            k = correlation(
+                cdist(X[block] / self.lengthscales, self._scaled, "sqeuclidean"), self.p
+            )  # (m, n)
+            mean[block] = k @ self.a
+            v = dtrmm(1.0, self.L_inverse, k.T, lower=1, overwrite_b=1)  # (n, m)
+            reduction[block] = np.einsum("ij,ij->j", v, v)
+        mean += self.mean
+        return mean, np.sqrt(self.variance * np.maximum(1.0 - reduction, 0.0))
+
+    def predict_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Mean (m,), standard deviation (m,) and their gradients (m, d) with respect to the rows of X.
+
+        Where the standard deviation is zero it has a cusp; its gradient is returned as zero there.
+        """
+        scaled = X / self.lengthscales
+        k, q = correlation_and_slope(cdist(scaled, self._scaled, "sqeuclidean"), self.p)  # (m, n)
+        mean = k @ self.a + self.mean
+        v = dtrmm(1.0, self.L_inverse, k.T, lower=1)  # (n, m)
+        variance = self.variance * np.maximum(1.0 - np.einsum("ij,ij->j", v, v), 0.0)
+        sd = np.sqrt(variance)
+        w = dtrmm(1.0, self.L_inverse, v, lower=1, trans_a=1, overwrite_b=1).T  # (m, n): K^-1 k
+        mean_gradient = self._correlation_gradient(scaled, q * self.a)
+        half_reduction_gradient = self._correlation_gradient(scaled, q * w)
+        scale = np.divide(-self.variance, sd, out=np.zeros_like(sd), where=sd > 0.0)
+        return mean, sd, mean_gradient, half_reduction_gradient * scale[:, None]
+
+    def _correlation_gradient(self, scaled: FloatArray, weights: FloatArray) -> FloatArray:
+        """Gradient of ``sum_i c_i k(x, X_i)`` at each x, given ``weights = q c`` of shape (m, n)."""
+        gradient: FloatArray = weights @ self._scaled
+        gradient -= weights.sum(axis=1)[:, None] * scaled
+        gradient /= self.lengthscales
+        return gradient
+
+    def leave_one_out(self) -> LeaveOneOut:
+        """Closed form: mean_i = z_i - a_i / (K^-1)_ii and variance_i = sigma^2 / (K^-1)_ii."""
+        precision = np.einsum("ij,ij->j", self.L_inverse, self.L_inverse)
+        deviation = self.a / precision
+        sd = np.sqrt(self.variance / precision)
+        return LeaveOneOut(self.z - deviation, sd, deviation / sd)

@@ -1,0 +1,131 @@
+"""Normalisation of inputs and outputs, checks at the door, and the way back to user units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tcgp._typing import ArrayLike, Bounds, FloatArray
+
+__all__ = ["Units", "check_bounds", "check_data", "check_points", "merge_duplicates"]
+
+
+@dataclass(frozen=True)
+class Units:
+    """Affine maps between user units and normalised ones: X in the unit cube, y of mean 0 and sd 1.
+
+    ``y_magnitude`` is taken out first, so that values near the largest or smallest floats do no harm.
+    """
+
+    x_low: FloatArray
+    x_width: FloatArray
+    y_magnitude: float
+    y_center: float
+    y_scale: float
+
+    @classmethod
+    def of(cls, X: FloatArray, y: FloatArray, bounds: FloatArray | None) -> Units:
+        low, high = (X.min(axis=0), X.max(axis=0)) if bounds is None else (bounds[:, 0], bounds[:, 1])
+        with np.errstate(over="ignore"):
+            width = high - low
+        width = np.where((width > 0.0) & np.isfinite(width), width, 1.0)
+        magnitude = float(np.abs(y).max()) or 1.0
+        shrunk = y / magnitude
+        center = float(shrunk.mean())
+        spread = float(np.std(shrunk))
+        # A constant y has no scale of its own: its magnitude serves, so that uncertainty stays positive.
+        scale = spread if spread > 8.0 * np.finfo(float).eps else 1.0
+        return cls(low, width, magnitude, center, scale)
+
+    @property
+    def y_unit(self) -> float:
+        """One normalised unit of y in user units."""
+        return self.y_scale * self.y_magnitude
+
+    def x_to_unit(self, X: FloatArray) -> FloatArray:
+        scaled: FloatArray = (X - self.x_low) / self.x_width
+        return scaled
+
+    def y_to_unit(self, y: FloatArray) -> FloatArray:
+        return (y / self.y_magnitude - self.y_center) / self.y_scale
+
+    def y_from_unit(self, z: FloatArray) -> FloatArray:
+        return (z * self.y_scale + self.y_center) * self.y_magnitude
+
+
+def check_bounds(bounds: Bounds, dim: int | None = None) -> FloatArray:
+    """Return bounds as a (d, 2) array, or refuse them with a sentence."""
+    if hasattr(bounds, "lb") and hasattr(bounds, "ub"):  # scipy.optimize.Bounds
+        bounds = np.column_stack(np.broadcast_arrays(bounds.lb, bounds.ub))
+    try:
+        array = np.array(bounds, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"bounds must be pairs (low, high) of numbers, one per coordinate, got {bounds!r}"
+        ) from error
+    if array.ndim != 2 or array.shape[1] != 2 or not len(array):
+        raise ValueError(
+            f"bounds must be pairs (low, high), one per coordinate, got an array of shape {array.shape}"
+        )
+    if dim is not None and len(array) != dim:
+        raise ValueError(
+            f"bounds has {len(array)} pairs (low, high) but X has {dim} columns: give one pair per column"
+        )
+    for j, (low, high) in enumerate(array):
+        if not (np.isfinite(low) and np.isfinite(high) and low < high):
+            raise ValueError(f"bounds[{j}] = ({low:g}, {high:g}) must be finite with low < high")
+    return array
+
+
+def check_points(X: ArrayLike, dim: int | None = None, name: str = "X") -> FloatArray:
+    """Return X as a finite (n, d) array, or refuse it with a sentence."""
+    try:
+        array = np.array(X, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be an (n, d) array of numbers") from error
+    if array.ndim != 2:
+        raise ValueError(f"{name} must have shape (n, d), got shape {array.shape}: use {name}.reshape(-1, d)")
+    if array.shape[1] == 0:
+        raise ValueError(f"{name} has no columns: at least one coordinate is needed")
+    if dim is not None and array.shape[1] != dim:
+        raise ValueError(f"{name} has {array.shape[1]} columns but the model was fitted with {dim}")
+    if not np.isfinite(array).all():
+        row, column = np.argwhere(~np.isfinite(array))[0]
+        raise ValueError(f"{name}[{row}, {column}] = {array[row, column]} must be finite")
+    return array
+
+
+def check_data(X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Return (X, y) as finite arrays of shapes (n, d) and (n,) with n >= 1, or refuse them with a sentence."""
+    X = check_points(X)
+    try:
+        values = np.array(y, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError("y must be an array of numbers of shape (n,)") from error
+    if values.shape != (len(X),):
+        raise ValueError(f"y has shape {values.shape} but X has {len(X)} rows: y must have shape ({len(X)},)")
+    if not len(X):
+        raise ValueError("X has no rows: at least one evaluated point is needed")
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise ValueError(f"y[{row}] = {values[row]} must be finite: leave failed evaluations out of the fit")
+    return X, values
+
+
+def merge_duplicates(X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Keep the first of equal rows; equal rows with different values contradict exact evaluation."""
+    _, first, inverse = np.unique(X, axis=0, return_index=True, return_inverse=True)
+    if len(first) == len(X):
+        return X, y
+    representative = first[inverse.ravel()]
+    contradictions = np.flatnonzero(y != y[representative])
+    if len(contradictions):
+        j = int(contradictions[0])
+        i = int(representative[j])
+        raise ValueError(
+            f"rows {i} and {j} of X are equal but y[{i}] = {y[i]!r} and y[{j}] = {y[j]!r}: evaluations are exact, "
+            "so one of them must go"
+        )
+    kept = np.sort(first)
+    return X[kept], y[kept]

@@ -1,0 +1,54 @@
+"""What a residual law must offer."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from tcgp._typing import ArrayLike, FloatArray
+
+__all__ = ["Law"]
+
+
+@runtime_checkable
+class Law(Protocol):
+    """The distribution of a standardized prediction error R = (f(x) − f_n(x)) / sigma_n(x).
+
+    A law is all that a criterion needs to know of a method: the predictive CDF at x is
+    ``law.cdf((z - f_n(x)) / sigma_n(x))``, and the expected improvement below z is
+    ``sigma_n(x) * law.improvement((z - f_n(x)) / sigma_n(x))``.
+
+    Every method but `variance` works elementwise: an array of any shape gives an array of that shape, a
+    scalar gives a NumPy scalar. Infinite arguments give the limits.
+    """
+
+    def pdf(self, r: ArrayLike) -> FloatArray:
+        """Density at r."""
+        ...
+
+    def logpdf(self, r: ArrayLike) -> FloatArray:
+        """Logarithm of the density at r."""
+        ...
+
+    def cdf(self, r: ArrayLike) -> FloatArray:
+        """P(R ≤ r)."""
+        ...
+
+    def logcdf(self, r: ArrayLike) -> FloatArray:
+        """Logarithm of P(R ≤ r), finite far below where the probability underflows."""
+        ...
+
+    def ppf(self, q: ArrayLike) -> FloatArray:
+        """Quantile of level q in [0, 1]: the inverse of `cdf`."""
+        ...
+
+    def improvement(self, a: ArrayLike) -> FloatArray:
+        """g(a) = E[(a − R)₊], an increasing convex function whose derivative is `cdf`."""
+        ...
+
+    def log_improvement(self, a: ArrayLike) -> FloatArray:
+        """Logarithm of `improvement`, finite far below where the improvement underflows."""
+        ...
+
+    def variance(self) -> FloatArray:
+        """E[R²] − E[R]²."""
+        ...

@@ -1,1 +1,15 @@
-"""Placeholder, filled as the package grows."""
+"""Sampling criteria (acquisition functions) for any residual law, with gradients with respect to x."""
+
+from tcgp.criteria.criteria import (
+    ExpectedImprovement,
+    LogExpectedImprovement,
+    LowerConfidenceBound,
+    ProbabilityOfImprovement,
+)
+
+__all__ = [
+    "ExpectedImprovement",
+    "LogExpectedImprovement",
+    "LowerConfidenceBound",
+    "ProbabilityOfImprovement",
+]

@@ -2,5 +2,6 @@
 
 from tcgp.gp.gaussian_process import GaussianProcess
 from tcgp.gp.posterior import LeaveOneOut
+from tcgp.gp.relaxed import RelaxedGaussianProcess
 
-__all__ = ["GaussianProcess", "LeaveOneOut"]
+__all__ = ["GaussianProcess", "LeaveOneOut", "RelaxedGaussianProcess"]

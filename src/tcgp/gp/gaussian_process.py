@@ -16,7 +16,7 @@ from tcgp.gp.posterior import LeaveOneOut, Posterior
 from tcgp.gp.selection import select_lengthscales
 from tcgp.gp.units import Units, check_bounds, check_data, check_points, merge_duplicates
 
-__all__ = ["GaussianProcess", "Interpolator"]
+__all__ = ["GaussianProcess", "Interpolator", "check_lengthscales"]
 
 logger = logging.getLogger("tcgp")
 
@@ -24,7 +24,7 @@ Self = Any
 
 
 class Interpolator:
-    """What the plain and the relaxed Gaussian process share once they are fitted: a posterior and its units."""
+    """What the plain and the relaxed Gaussian process share once fitted: a posterior and its units."""
 
     smoothness: int
     lengthscales_: FloatArray
@@ -42,7 +42,7 @@ class Interpolator:
         """Store what the fit learned, in user units."""
         self._posterior, self._units, self.X_, self.y_ = posterior, units, X, y
         self.lengthscales_ = posterior.lengthscales * units.x_width
-        self.mean_ = float(units.y_from_unit(np.float64(posterior.mean)))
+        self.mean_ = float(units.y_from_unit(np.asarray(posterior.mean)))
         with np.errstate(over="ignore", under="ignore"):
             self.variance_ = float(np.float64(posterior.variance) * np.float64(units.y_unit) ** 2)
         self.nugget_ = posterior.factor.nugget
@@ -95,8 +95,8 @@ class Interpolator:
     def leave_one_out(self) -> LeaveOneOut:
         """Leave-one-out predictions at the data points ``X_``, hyperparameters held.
 
-        Closed form (no refit): with ``a = K^-1 (z - m0)``, the mean is ``z_i - a_i / (K^-1)_ii`` and the variance
-        ``sigma^2 / (K^-1)_ii``.
+        Closed form (no refit): with ``a = K^-1 (z - m0)``, the mean is ``z_i - a_i / (K^-1)_ii`` and the
+        variance ``sigma^2 / (K^-1)_ii``.
         """
         self._check_fitted()
         loo = self._posterior.leave_one_out()
@@ -129,7 +129,7 @@ class GaussianProcess(Interpolator):
     Parameters
     ----------
     smoothness : {0, 1, 2, 3}
-        p in nu = p + 1/2: the Matérn covariance is that of a process differentiable p times. The paper uses 2.
+        p in nu = p + 1/2: the covariance of a process differentiable p times. The paper uses 2.
     lengthscales : float or (d,) array, optional
         Held at this value (in the units of X) instead of selected.
     mean, variance : float, optional
@@ -211,10 +211,10 @@ class GaussianProcess(Interpolator):
         X, y = merge_duplicates(X, y)
         units = Units.of(X, y, None if bounds is None else check_bounds(bounds, dim))
         points, z = units.x_to_unit(X), units.y_to_unit(y)
-        mean = None if self.mean is None else float(units.y_to_unit(np.float64(self.mean)))
+        mean = None if self.mean is None else float(units.y_to_unit(np.asarray(self.mean)))
         variance = None if self.variance is None else float(self.variance) / units.y_unit**2
         if self.lengthscales is not None:
-            rho = _check_lengthscales(self.lengthscales, dim, "lengthscales") / units.x_width
+            rho = check_lengthscales(self.lengthscales, dim, "lengthscales") / units.x_width
         elif len(y) == 1 or not np.ptp(y) > 0.0:
             logger.warning("all values of y are equal: lengthscales and variance are set, not estimated")
             rho = np.full(dim, 0.5 * np.sqrt(dim))
@@ -222,9 +222,9 @@ class GaussianProcess(Interpolator):
         else:
             first = None
             if start is not None:
-                first = np.log(_check_lengthscales(start, dim, "start") / units.x_width)
-            likelihood = ConcentratedLikelihood(points, self.smoothness, mean=mean, variance=variance)
-            rho = np.exp(select_lengthscales(likelihood, z, dim, start=first, n_starts=self.n_starts))
+                first = np.log(check_lengthscales(start, dim, "start") / units.x_width)
+            likelihood = ConcentratedLikelihood(points, z, self.smoothness, mean=mean, variance=variance)
+            rho = np.exp(select_lengthscales(likelihood, start=first, n_starts=self.n_starts))
         posterior = Posterior.condition(points, z, rho, self.smoothness, mean=mean, variance=variance)
         if posterior.factor.nugget:
             logger.debug("the correlation matrix needed a nugget of %g", posterior.factor.nugget)
@@ -232,7 +232,7 @@ class GaussianProcess(Interpolator):
         return self
 
 
-def _check_lengthscales(lengthscales: ArrayLike, dim: int, name: str) -> FloatArray:
+def check_lengthscales(lengthscales: ArrayLike, dim: int, name: str) -> FloatArray:
     try:
         array = np.broadcast_to(np.array(lengthscales, dtype=float), (dim,))
     except (TypeError, ValueError) as error:

@@ -22,18 +22,18 @@ _VALUE_TOLERANCE = 1e-10
 
 
 def select_lengthscales(
-    likelihood: ConcentratedLikelihood, z: FloatArray, dim: int, *, start: FloatArray | None, n_starts: int
+    likelihood: ConcentratedLikelihood, *, start: FloatArray | None, n_starts: int
 ) -> FloatArray:
     """Return the log-lengthscales of the smallest NLL found.
 
-    With ``start`` (a warm start, in log units) one descent from there; otherwise descents from the ``n_starts``
-    best points of a scan.
+    With ``start`` (a warm start, in log units) one descent from there; otherwise descents from the
+    ``n_starts`` best points of a scan.
     """
     if start is not None:
         starts = [np.clip(start, *LOG_RHO_BOUNDS)]
     else:
-        starts = _scan(lambda log_rho: likelihood.value(log_rho, z), dim, n_starts)
-    descents = [descend(lambda x: likelihood.value_and_gradient(x, z), s) for s in starts]
+        starts = _scan(likelihood.value, likelihood.dim, n_starts)
+    descents = [_descend(likelihood.value_and_gradient, s) for s in starts]
     return min(descents, key=lambda descent: descent[1])[0]
 
 
@@ -47,7 +47,7 @@ def _scan(value: Callable[[FloatArray], float], dim: int, n_starts: int) -> list
     return [candidates[i] for i in np.argsort(values)[:n_starts]]
 
 
-def descend(
+def _descend(
     value_and_gradient: Callable[[FloatArray], tuple[float, FloatArray]], start: FloatArray
 ) -> tuple[FloatArray, float]:
     """L-BFGS-B from ``start``: the point reached and its value."""

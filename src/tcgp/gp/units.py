@@ -97,7 +97,7 @@ def check_points(X: ArrayLike, dim: int | None = None, name: str = "X") -> Float
 
 
 def check_data(X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Return (X, y) as finite arrays of shapes (n, d) and (n,) with n >= 1, or refuse them with a sentence."""
+    """Return (X, y) as finite arrays of shapes (n, d) and (n,) with n >= 1, or refuse with a sentence."""
     X = check_points(X)
     try:
         values = np.array(y, dtype=float)
@@ -124,8 +124,8 @@ def merge_duplicates(X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArr
         j = int(contradictions[0])
         i = int(representative[j])
         raise ValueError(
-            f"rows {i} and {j} of X are equal but y[{i}] = {y[i]!r} and y[{j}] = {y[j]!r}: evaluations are exact, "
-            "so one of them must go"
+            f"rows {i} and {j} of X are equal but y[{i}] = {y[i]!r} and y[{j}] = {y[j]!r}: "
+            "evaluations are exact, so one of them must go"
         )
     kept = np.sort(first)
     return X[kept], y[kept]

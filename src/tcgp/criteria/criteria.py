@@ -1,0 +1,133 @@
+"""Sampling criteria of a fitted model, as objects that a maximiser can climb: larger is better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from tcgp._typing import FloatArray
+from tcgp.criteria import formulas
+from tcgp.laws import Law
+
+__all__ = [
+    "ExpectedImprovement",
+    "LogExpectedImprovement",
+    "LowerConfidenceBound",
+    "PredictiveModel",
+    "ProbabilityOfImprovement",
+]
+
+
+class PredictiveModel(Protocol):
+    """What a criterion needs of a model: location, scale and their gradients, and one residual law."""
+
+    @property
+    def law(self) -> Law: ...
+    def predict_arrays(self, X: FloatArray) -> tuple[FloatArray, FloatArray]: ...
+    def predict_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]: ...
+
+
+@dataclass(frozen=True)
+class ExpectedImprovement:
+    """Expected improvement below ``best``."""
+
+    model: PredictiveModel
+    best: float
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """EI at the rows of X, of shape (m,)."""
+        return formulas.expected_improvement(*self.model.predict_arrays(X), self.model.law, self.best)
+
+    def value_and_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """EI (m,) and its gradient (m, d): ``(g - a F) grad sd - F grad mean``."""
+        mean, sd, mean_gradient, sd_gradient = self.model.predict_gradient(X)
+        law = self.model.law
+        a = formulas.standardize(self.best, mean, sd)
+        finite = np.where(sd > 0.0, a, 0.0)
+        F, g = law.cdf(a), law.improvement(finite)
+        gradient = (g - finite * F)[:, None] * sd_gradient - F[:, None] * mean_gradient
+        return np.where(sd > 0.0, sd * g, np.maximum(self.best - mean, 0.0)), gradient
+
+
+@dataclass(frozen=True)
+class LogExpectedImprovement:
+    """Logarithm of the expected improvement below ``best``: the same maximiser, no flat plains of zero."""
+
+    model: PredictiveModel
+    best: float
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """Log EI at the rows of X, of shape (m,); -inf where EI is zero."""
+        return formulas.log_expected_improvement(*self.model.predict_arrays(X), self.model.law, self.best)
+
+    def value_and_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Log EI (m,) and its gradient (m, d), which is zero where log EI is not differentiable.
+
+        With ``rho = F / g``: ``grad log EI = [(1 - a rho) grad sd - rho grad mean] / sd``.
+        """
+        mean, sd, mean_gradient, sd_gradient = self.model.predict_gradient(X)
+        law = self.model.law
+        positive = sd > 0.0
+        a = np.where(positive, formulas.standardize(self.best, mean, sd), 0.0)
+        log_g = law.log_improvement(a)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            value = np.where(positive, np.log(sd) + log_g, np.log(np.maximum(self.best - mean, 0.0)))
+            ratio = np.exp(law.logcdf(a) - log_g)
+            gradient = (1.0 - a * ratio)[:, None] * sd_gradient - ratio[:, None] * mean_gradient
+            gradient /= sd[:, None]
+        gradient[~np.isfinite(gradient).all(axis=1)] = 0.0
+        return value, gradient
+
+
+@dataclass(frozen=True)
+class ProbabilityOfImprovement:
+    """Predictive probability of a value at most ``best``."""
+
+    model: PredictiveModel
+    best: float
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """PI at the rows of X, of shape (m,)."""
+        return formulas.probability_of_improvement(*self.model.predict_arrays(X), self.model.law, self.best)
+
+    def value_and_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """PI (m,) and its gradient (m, d): ``-f(a) (grad mean + a grad sd) / sd``, zero where sd = 0."""
+        mean, sd, mean_gradient, sd_gradient = self.model.predict_gradient(X)
+        law = self.model.law
+        a = formulas.standardize(self.best, mean, sd)
+        slope = np.divide(law.pdf(a), sd, out=np.zeros_like(sd), where=sd > 0.0)
+        finite = np.where(np.isfinite(a), a, 0.0)
+        gradient = -slope[:, None] * (mean_gradient + finite[:, None] * sd_gradient)
+        return law.cdf(a), gradient
+
+
+@dataclass(frozen=True)
+class LowerConfidenceBound:
+    """The lower confidence bound with its sign turned: minus the predictive quantile of level ``epsilon``.
+
+    This is the paper's UCB policy, written for minimisation.
+    """
+
+    model: PredictiveModel
+    epsilon: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.epsilon < 1.0:
+            raise ValueError(f"epsilon must lie strictly between 0 and 1, got {self.epsilon!r}")
+
+    @cached_property
+    def _quantile(self) -> float:
+        return float(self.model.law.ppf(self.epsilon))
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """-LCB at the rows of X, of shape (m,)."""
+        mean, sd = self.model.predict_arrays(X)
+        return -(mean + self._quantile * sd)
+
+    def value_and_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """-LCB (m,) and its gradient (m, d)."""
+        mean, sd, mean_gradient, sd_gradient = self.model.predict_gradient(X)
+        return -(mean + self._quantile * sd), -(mean_gradient + self._quantile * sd_gradient)

@@ -1,0 +1,191 @@
+"""Relaxed Gaussian process interpolation (reGP): exact below a threshold, free above it."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from tcgp._threads import single_threaded
+from tcgp._typing import ArrayLike, BoolArray, Bounds, FloatArray
+from tcgp.gp.gaussian_process import Interpolator, Self, check_lengthscales
+from tcgp.gp.kernels import SMOOTHNESSES, correlation
+from tcgp.gp.likelihood import ConcentratedLikelihood
+from tcgp.gp.posterior import Factorization, Posterior, solve_mean
+from tcgp.gp.selection import select_lengthscales
+from tcgp.gp.units import Units, check_bounds, check_data, merge_duplicates
+
+__all__ = ["RelaxedGaussianProcess"]
+
+logger = logging.getLogger("tcgp")
+
+_MAX_PIVOTS = 60
+
+
+class RelaxedLikelihood(ConcentratedLikelihood):
+    """Likelihood of the completed data, the relaxed values at their optimum given the lengthscales.
+
+    Minimising ``(v - m0)' K^-1 (v - m0)`` over m0 and the relaxed values ``y >= t`` is a convex quadratic
+    program. Its solution makes ``a = K^-1 (v - m0)`` zero where a relaxed value is free and nonnegative where
+    it sits at the bound t, so it is found by moving points between those two sets: one small Cholesky
+    factorization a move. By the envelope theorem the gradient with respect to the lengthscales is the one of
+    the plain likelihood at that solution (variable projection), so d numbers are searched instead of d + n.
+    """
+
+    def __init__(self, X: FloatArray, z: FloatArray, p: int, threshold: float) -> None:
+        super().__init__(X, z, p)
+        self.threshold = threshold
+        self.relaxed = z > threshold
+        self._free = self.relaxed.copy()  # the last solution's free set: the next one is usually close
+
+    def complete(self, log_rho: FloatArray) -> FloatArray:
+        """The completed values at given log-lengthscales."""
+        K = self._matrix(correlation(np.exp(-2.0 * log_rho) @ self._squared_differences, self.p))
+        return self._project(_symmetric(K))[0]
+
+    def _solve(self, K: FloatArray, factor: Factorization) -> tuple[FloatArray, float]:
+        completed, a, converged = self._project(_symmetric(K))
+        if not converged:  # a bound from above: the completed vector is feasible
+            _, a, quadratic = solve_mean(factor, completed)
+            return a, quadratic
+        return a, float(completed @ a)  # the mean drops out: 1'a = 0
+
+    def _project(self, K: FloatArray) -> tuple[FloatArray, FloatArray, bool]:
+        """Completed values, ``a``, and whether the optimality conditions hold (block principal pivoting)."""
+        t, relaxed = self.threshold, self.relaxed
+        values = np.where(relaxed, t, self.z)
+        free = self._free
+        fewest, patience = self.n + 1, 3
+        for _ in range(_MAX_PIVOTS):
+            completed, a = _solve_given_free(K, values, free)
+            scale = float(np.abs(a).max())
+            below = free & (completed < t - 1e-10 * (1.0 + abs(t)))
+            pulled = relaxed & ~free & (a < -1e-10 * scale)
+            wrong = below | pulled
+            count = int(wrong.sum())
+            if not count:
+                self._free = free
+                return np.where(relaxed, np.maximum(completed, t), completed), a, True
+            if count < fewest:
+                fewest, patience = count, 3
+            elif patience:
+                patience -= 1
+            else:  # moving one point at a time cannot cycle (Murty's rule)
+                last = int(np.flatnonzero(wrong)[-1])
+                wrong = np.zeros_like(wrong)
+                wrong[last] = True
+            free = free ^ wrong
+        logger.debug("the relaxed values did not settle in %d pivots", _MAX_PIVOTS)
+        return np.where(relaxed, np.maximum(completed, t), completed), a, False
+
+
+def _symmetric(K: FloatArray) -> FloatArray:
+    """Full matrix from its lower triangle (the upper one is zero, the diagonal one)."""
+    full: FloatArray = K + K.T
+    full.ravel()[:: len(K) + 1] = 1.0
+    return full
+
+
+def _solve_given_free(K: FloatArray, values: FloatArray, free: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Predict the free values from the others: the completed vector, and ``a``, which is zero where free."""
+    held = np.flatnonzero(~free)
+    K_held = K[np.ix_(held, held)].T  # symmetric: the transpose only sets the memory order
+    rhs = np.empty((len(held), 2), order="F")
+    rhs[:, 0], rhs[:, 1] = 1.0, values[held]
+    nugget = 0.0
+    while True:
+        L, info = dpotrf(K_held, lower=1)
+        if info == 0:
+            break
+        nugget = max(10.0 * nugget, 1e-14)
+        K_held = K_held + nugget * np.eye(len(held))
+    solved = dpotrs(L, rhs, lower=1)[0]
+    mean = float(solved[:, 0] @ rhs[:, 1] / solved[:, 0].sum())
+    a = np.zeros(len(values))
+    a[held] = solved[:, 1] - mean * solved[:, 0]
+    completed = values.copy()
+    completed[free] = mean + K[np.ix_(free, held)] @ a[held]
+    return completed, a
+
+
+class RelaxedGaussianProcess(Interpolator):
+    """Gaussian process that interpolates below a threshold and is relaxed above it (reGP).
+
+    Values above ``threshold`` are replaced by values that only have to stay above it, chosen with the
+    lengthscales to maximise the likelihood. The model no longer bends to follow high values, and predicts
+    better below the threshold.
+
+    Parameters
+    ----------
+    threshold : float
+        Values strictly above it are relaxed.
+    smoothness : {0, 1, 2, 3}
+        p in nu = p + 1/2.
+    n_starts : int
+        Number of descents of the likelihood when there is no warm start. One is not enough: the likelihood of
+        the completed data has poor local optima.
+
+    Attributes
+    ----------
+    relaxed_values_ : (n,) array
+        The completed data: ``y_`` up to the threshold, the relaxed values above it.
+    lengthscales_, mean_, variance_, log_likelihood_, nugget_, X_, y_
+        As in `GaussianProcess`; the likelihood is the one of the completed data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tcgp import RelaxedGaussianProcess
+    >>> X = np.linspace(-2.0, 2.0, 12)[:, None]
+    >>> y = X[:, 0] ** 8
+    >>> model = RelaxedGaussianProcess(threshold=1.0).fit(X, y)
+    >>> bool(np.all(model.relaxed_values_[y > 1.0] >= 1.0))
+    True
+
+    References
+    ----------
+    Petit, S. J., Bect, J. and Vazquez, E. (2025). Relaxed Gaussian process interpolation: a goal-oriented
+    approach to Bayesian optimization. Journal of Machine Learning Research, 26(195).
+    """
+
+    relaxed_values_: FloatArray
+
+    def __init__(self, threshold: float, *, smoothness: int = 2, n_starts: int = 4) -> None:
+        if smoothness not in SMOOTHNESSES:
+            raise ValueError(
+                f"smoothness must be one of {SMOOTHNESSES} (p in nu = p + 1/2), got {smoothness!r}"
+            )
+        if np.isnan(threshold):
+            raise ValueError("threshold must be a number, got NaN")
+        self.threshold = float(threshold)
+        self.smoothness = smoothness
+        self.n_starts = n_starts
+
+    @single_threaded
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, *, bounds: Bounds | None = None, start: ArrayLike | None = None
+    ) -> Self:
+        """Fit to exact evaluations: parameters as in `GaussianProcess.fit`."""
+        X, y = check_data(X, y)
+        dim = X.shape[1]
+        X, y = merge_duplicates(X, y)
+        box = None if bounds is None else check_bounds(bounds, dim)
+        # Values above the threshold are only known to be above it: far ones must not set the scale.
+        ceiling = self.threshold + 2.0 * max(self.threshold - float(y.min()), 0.0)
+        units = Units.of(X, np.minimum(y, ceiling), box)
+        points = units.x_to_unit(X)
+        z = units.y_to_unit(np.minimum(y, ceiling))
+        threshold = float(units.y_to_unit(np.asarray(self.threshold)))
+        if not np.ptp(z) > 0.0:
+            logger.warning("all values of y are equal: lengthscales and variance are set, not estimated")
+            rho, completed, variance = np.full(dim, 0.5 * np.sqrt(dim)), z, 1.0
+        else:
+            first = None if start is None else np.log(check_lengthscales(start, dim, "start") / units.x_width)
+            likelihood = RelaxedLikelihood(points, z, self.smoothness, threshold)
+            log_rho = select_lengthscales(likelihood, start=first, n_starts=self.n_starts)
+            rho, completed, variance = np.exp(log_rho), likelihood.complete(log_rho), None
+        posterior = Posterior.condition(points, completed, rho, self.smoothness, variance=variance)
+        self._set_posterior(posterior, units, X, y)
+        self.relaxed_values_ = np.where(y > self.threshold, units.y_from_unit(completed), y)
+        return self

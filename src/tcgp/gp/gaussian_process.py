@@ -53,6 +53,11 @@ class Interpolator:
             np.log(units.y_scale) + np.log(units.y_magnitude)
         )
 
+    def unit_points(self) -> FloatArray:
+        """Data points scaled to the unit cube by the bounds of the fit, of shape (n, d)."""
+        self._check_fitted()
+        return self._posterior.X
+
     def _check_fitted(self) -> None:
         if not hasattr(self, "_posterior"):
             raise ValueError(f"this {type(self).__name__} has no data yet: call fit(X, y) first")

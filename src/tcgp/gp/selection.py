@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.stats import qmc
 
 from tcgp._typing import FloatArray
 from tcgp.gp.likelihood import ConcentratedLikelihood
 
-__all__ = ["LOG_RHO_BOUNDS", "select_lengthscales"]
+__all__ = ["descend", "log_rho_bounds", "select_lengthscales"]
 
-# In units of the box. Below 1e-3 every point is on its own, above 1e3 a coordinate has no effect.
-LOG_RHO_BOUNDS = (float(np.log(1e-3)), float(np.log(1e3)))
+Objective = Callable[[FloatArray], tuple[float, FloatArray]]
+Interval = tuple[float, float]
 
-_SCAN_RANGE = (float(np.log(0.1)), float(np.log(10.0)))
-_GRADIENT_TOLERANCE = 1e-5
-_VALUE_TOLERANCE = 1e-10
+# Candidates of the scan, in units of the box: sqrt(d) times these for the isotropic ones, this range for the rest.
+_ISOTROPIC = (0.1, 0.3, 1.0, 3.0)
+_SCAN_RANGE = (0.05, 100.0)
+_SCAN_SIZE = 28
+_ROUGH_DESCENTS = 3  # for each descent that is finished
+_ROUGH_ITERATIONS = 6
+_SAME_VALUE = 1e-3
+
+
+def log_rho_bounds(n: int, dim: int) -> Interval:
+    """Range of the log-lengthscales, in units of the box.
+
+    Below a tenth of the typical spacing of n points, ``n^(-1/d)``, every point is on its own and the data say
+    nothing; without this bound the likelihood has many spurious optima there. Above 1e3 a coordinate has no
+    effect.
+    """
+    return float(np.log(0.1 * n ** (-1.0 / dim))), float(np.log(1e3))
 
 
 def select_lengthscales(
@@ -26,37 +40,60 @@ def select_lengthscales(
 ) -> FloatArray:
     """Return the log-lengthscales of the smallest NLL found.
 
-    With ``start`` (a warm start, in log units) one descent from there; otherwise descents from the
-    ``n_starts`` best points of a scan.
+    With ``start`` (a warm start, in log units) one descent from there. Otherwise a scan of candidates, a few
+    steps from the best of them, and full descents from the ``n_starts`` best distinct points so reached.
     """
+    bounds = log_rho_bounds(likelihood.n, likelihood.dim)
+    objective = likelihood.value_and_gradient
     if start is not None:
-        starts = [np.clip(start, *LOG_RHO_BOUNDS)]
-    else:
-        starts = _scan(likelihood.value, likelihood.dim, n_starts)
-    descents = [_descend(likelihood.value_and_gradient, s) for s in starts]
-    return min(descents, key=lambda descent: descent[1])[0]
+        return descend(objective, start, bounds)[0]
+    candidates = [np.clip(candidate, *bounds) for candidate in _candidates(likelihood.dim)]
+    candidates.sort(key=likelihood.value)
+    rough = [
+        descend(objective, candidate, bounds, max_iterations=_ROUGH_ITERATIONS, tolerance=1e-3)
+        for candidate in candidates[: _ROUGH_DESCENTS * n_starts]
+    ]
+    finished = [descend(objective, point, bounds) for point in _distinct(rough)[:n_starts]]
+    return min(finished, key=lambda descent: descent[1])[0]
 
 
-def _scan(value: Callable[[FloatArray], float], dim: int, n_starts: int) -> list[FloatArray]:
-    """Spread of candidate log-lengthscales, isotropic ones and a Sobol' set, best first."""
-    isotropic = np.log(np.sqrt(dim)) + np.log([0.1, 0.3, 1.0, 3.0])[:, None] * np.ones(dim)
-    sobol = qmc.Sobol(dim, scramble=True, rng=0).random(8)
-    low, high = _SCAN_RANGE
-    candidates = np.vstack([isotropic, low + 0.5 * np.log(dim) + (high - low) * sobol])
-    values = np.array([value(candidate) for candidate in candidates])
-    return [candidates[i] for i in np.argsort(values)[:n_starts]]
+@functools.cache
+def _candidates(dim: int) -> tuple[FloatArray, ...]:
+    """A fixed spread of log-lengthscales: isotropic ones, and a Sobol' set in the log domain."""
+    from scipy.stats import qmc  # slow to import, and not needed by warm starts
+
+    isotropic = np.log(np.sqrt(dim) * np.outer(_ISOTROPIC, np.ones(dim)))
+    low, high = np.log(_SCAN_RANGE)
+    sobol = qmc.Sobol(dim, scramble=True, rng=0).random_base2(5)[:_SCAN_SIZE]
+    return (*isotropic, *(low + (high - low) * sobol))
 
 
-def _descend(
-    value_and_gradient: Callable[[FloatArray], tuple[float, FloatArray]], start: FloatArray
+def _distinct(descents: list[tuple[FloatArray, float]]) -> list[FloatArray]:
+    """Points reached, best first, one for each value."""
+    points: list[FloatArray] = []
+    last = -np.inf
+    for point, value in sorted(descents, key=lambda descent: descent[1]):
+        if value - last > _SAME_VALUE:
+            points.append(point)
+            last = value
+    return points
+
+
+def descend(
+    objective: Objective,
+    start: FloatArray,
+    bounds: Interval,
+    *,
+    max_iterations: int = 200,
+    tolerance: float = 1e-10,
 ) -> tuple[FloatArray, float]:
     """L-BFGS-B from ``start``: the point reached and its value."""
     result = minimize(
-        value_and_gradient,
-        start,
+        objective,
+        np.clip(start, *bounds),
         jac=True,
         method="L-BFGS-B",
-        bounds=[LOG_RHO_BOUNDS] * len(start),
-        options={"ftol": _VALUE_TOLERANCE, "gtol": _GRADIENT_TOLERANCE, "maxiter": 200},
+        bounds=[bounds] * len(start),
+        options={"ftol": tolerance, "gtol": 1e-5, "maxiter": max_iterations},
     )
     return result.x, float(result.fun)

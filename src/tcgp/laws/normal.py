@@ -8,16 +8,19 @@ import numpy as np
 from scipy import special
 
 from tcgp._typing import ArrayLike, FloatArray
+from tcgp.laws._gamma import scaled_gamma
 from tcgp.laws._levels import as_levels
+from tcgp.laws._reflection import log_reflected_improvement, reflected_improvement
 
 __all__ = ["Normal"]
 
 _LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
+_SQRT_HALF = np.sqrt(0.5)
 _SQRT_HALF_PI = np.sqrt(0.5 * np.pi)
+_LARGEST = np.finfo(float).max
 
-# Below −_FAR the improvement comes from a continued fraction; _LEVELS of it give full precision there.
-_FAR = 5.0
-_LEVELS = 20
+# Beyond this many standard deviations the improvement comes from a continued fraction.
+_FAR = 6.5
 
 
 @dataclass(frozen=True)
@@ -30,12 +33,15 @@ class Normal:
     >>> law = Normal()
     >>> law.cdf([-1.0, 0.0, 1.0]).round(4)
     array([0.1587, 0.5   , 0.8413])
+
+    The improvement at −40 is too small a number, its logarithm is not:
+
     >>> print(law.improvement(-40.0), law.log_improvement(-40.0).round(4))
     0.0 -808.2986
     """
 
     def pdf(self, r: ArrayLike) -> FloatArray:
-        """Density at r."""
+        """Density φ(r)."""
         return np.exp(self.logpdf(r))
 
     def logpdf(self, r: ArrayLike) -> FloatArray:
@@ -45,12 +51,12 @@ class Normal:
         return out
 
     def cdf(self, r: ArrayLike) -> FloatArray:
-        """Φ(r)."""
+        """Φ(r) = P(R ≤ r)."""
         out: FloatArray = special.ndtr(np.asarray(r, dtype=float))
         return out
 
     def logcdf(self, r: ArrayLike) -> FloatArray:
-        """log Φ(r)."""
+        """Logarithm of `cdf`, finite where the probability itself underflows."""
         out: FloatArray = special.log_ndtr(np.asarray(r, dtype=float))
         return out
 
@@ -62,37 +68,30 @@ class Normal:
     def improvement(self, a: ArrayLike) -> FloatArray:
         """g(a) = E[(a − R)₊] = a Φ(a) + φ(a)."""
         a = np.asarray(a, dtype=float)
-        out: FloatArray = np.exp(_log_tail_improvement(np.abs(a))) + np.maximum(a, 0.0)
-        return out
+        return reflected_improvement(a, _log_tail_improvement(np.abs(a)))
 
     def log_improvement(self, a: ArrayLike) -> FloatArray:
         """Logarithm of `improvement`, finite where the improvement itself underflows."""
         a = np.asarray(a, dtype=float)
-        log_tail = _log_tail_improvement(np.abs(a))
-        # g(a) = a + g(−a): for a > 0 both terms are positive, so nothing cancels.
-        with np.errstate(divide="ignore"):
-            upper = np.log(np.maximum(a, 0.0) + np.exp(log_tail))
-        return np.where(a > 0.0, upper, log_tail)[()]
+        return log_reflected_improvement(a, _log_tail_improvement(np.abs(a)))
 
     def variance(self) -> FloatArray:
-        """1."""
-        return np.float64(1.0)  # type: ignore[return-value]
+        """One."""
+        return np.ones(())[()]
 
 
 def _log_tail_improvement(t: FloatArray) -> FloatArray:
-    """log g(−t) for t ≥ 0, where g(−t) = φ(t) [1 − t M(t)] and M(t) = Φ(−t) / φ(t) is Mills' ratio."""
+    """log g(−t) for t ≥ 0: g(−t) = φ(t) k(t), where k(t) = 1 − t Φ(−t) / φ(t) decreases from 1 like 1/t²."""
+    # t ≤ 6.5: k(t) ≥ 0.02, so the plain difference loses two digits at most.
     near = np.minimum(t, _FAR)
-    # t <= 5: 1 − t M(t) decreases from 1 to 0.035, so the difference loses two digits at most.
-    bracket = 1.0 - near * _SQRT_HALF_PI * special.erfcx(near * np.sqrt(0.5))
+    log_k = np.log(1.0 - near * _SQRT_HALF_PI * special.erfcx(near * _SQRT_HALF))
+    with np.errstate(over="ignore"):
+        x = 0.5 * np.square(t)
     far = t > _FAR
     if far.any():
-        # t > 5: 1 − t M(t) ≈ 1/t² cancels. With M(t) = 1/(t + c), c = 1/(t + 2/(t + 3/(t + …))) (Laplace), it
-        # is c/(t + c), a quotient of positive numbers. c is finite and 1/t beyond t = 1e154 and 0 at t = ∞.
-        t_far = np.maximum(t, _FAR)
-        c = np.zeros_like(t_far)
-        for k in range(_LEVELS, 0, -1):
-            c = k / (t_far + c)
-        bracket = np.where(far, c / (t_far + c), bracket)
-    with np.errstate(over="ignore", divide="ignore"):
-        out: FloatArray = np.log(bracket) - (0.5 * np.square(t) + _LOG_SQRT_2PI)
+        # t > 6.5: the difference would cancel by a factor t². Instead k(t) = h(−1/2, t²/2) / t², a continued
+        # fraction of positive terms (the generalized normal law's far branch at beta = 2).
+        x_far = np.clip(x, 0.5 * _FAR**2, _LARGEST)
+        log_k = np.where(far, np.log(scaled_gamma(-0.5, x_far)) - 2.0 * np.log(np.maximum(t, _FAR)), log_k)
+    out: FloatArray = log_k - (x + _LOG_SQRT_2PI)
     return out

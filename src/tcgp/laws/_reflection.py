@@ -1,0 +1,28 @@
+"""The improvement of a symmetric law, from its lower tail: g(a) = a + g(−a).
+
+For a > 0 both terms are positive, so nothing cancels: a law need only know log g(−|a|), and know it well.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tcgp._typing import FloatArray
+
+__all__ = ["log_reflected_improvement", "reflected_improvement"]
+
+
+def reflected_improvement(a: FloatArray, log_tail: FloatArray) -> FloatArray:
+    """g(a), given log_tail = log g(−|a|)."""
+    with np.errstate(over="ignore"):
+        out: FloatArray = np.exp(log_tail) + np.maximum(a, 0.0)
+    return out
+
+
+def log_reflected_improvement(a: FloatArray, log_tail: FloatArray) -> FloatArray:
+    """log g(a), given log_tail = log g(−|a|)."""
+    with np.errstate(over="ignore", divide="ignore"):
+        log_sum = np.log(np.exp(log_tail) + np.maximum(a, 0.0))
+    # For a ≤ 0 the way through exp would lose what log_tail is there to keep.
+    out: FloatArray = np.where(a > 0.0, log_sum, log_tail)[()]
+    return out

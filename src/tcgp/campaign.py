@@ -1,0 +1,359 @@
+"""`minimize`: from a function and its bounds to a minimum, in one call."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcgp._typing import RandomState
+from tcgp.journal import JournalError
+from tcgp.optimizer import Optimizer, SpaceExhausted, check_positive_integer
+from tcgp.space import Point, Space
+
+if TYPE_CHECKING:
+    from tcgp.result import Result
+    from tcgp.workers import Crew
+
+__all__ = ["minimize"]
+
+BUDGET, TARGET, EXHAUSTED, NO_PROMISE, TIME, CALLBACK, INTERRUPTED, WORKERS = range(8)
+
+MESSAGES = {
+    BUDGET: "the budget of {n_evals} evaluations is spent",
+    TARGET: "the target {target!r} is reached",
+    EXHAUSTED: "every point of the space has been evaluated",
+    NO_PROMISE: "no point promises an improvement: log EI fell below {stop_when_log_ei_below!r}",
+    TIME: "the time of {max_time!r} s is over",
+    CALLBACK: "the callback asked to stop",
+    INTERRUPTED: "interrupted from the keyboard",
+    WORKERS: "the workers failed",
+}
+
+
+def minimize(
+    fun: Callable[[Any], Any],
+    bounds: object,
+    *,
+    n_evals: int,
+    method: str = "tcgp",
+    criterion: str = "ei",
+    n_initial: int | None = None,
+    x0: object = None,
+    y0: object = None,
+    rng: RandomState = None,
+    callback: Callable[[Result], object] | None = None,
+    workers: Any = 1,
+    journal: str | os.PathLike[str] | None = None,
+    progress: bool = False,
+    maximizer: str = "multistart",
+    target: float | None = None,
+    max_time: float | None = None,
+    initial_design: str = "uniform",
+    epsilon: float = 0.1,
+    options: Mapping[str, Any] | None = None,
+    stop_when_log_ei_below: float | None = None,
+    n_parallel: int | None = None,
+) -> Result:
+    """Minimize an expensive, deterministic function with few evaluations.
+
+    Parameters
+    ----------
+    fun : callable
+        ``fun(x) -> float``. It gets an array of shape (d,) if all parameters are real, a dict if they have
+        names, and a list otherwise. An exception, None, NaN or an infinity is a failed evaluation: it is
+        recorded with its reason, and the search goes on elsewhere.
+    bounds : sequence of (low, high), scipy.optimize.Bounds, Space, or what `Space` takes
+        The parameters.
+    n_evals : int
+        Number of evaluations in all: initial design and failures included, runs of a resumed journal too.
+    method : str
+        Predictive model; see `tcgp.fit_model`.
+    criterion : {"ei", "lcb"}
+        Expected improvement, or the lower confidence bound of level ``epsilon``.
+    n_initial : int, optional
+        Size of the initial design; by default 10 per parameter, at most half of ``n_evals``. The points of
+        ``x0`` count.
+    x0 : point or list of points, optional
+        Points to evaluate first or, with ``y0``, points evaluated before.
+    y0 : float or list of floats, optional
+        Values at ``x0``; these points do not count towards ``n_evals``.
+    rng : int, numpy.random.Generator or None
+        Source of all randomness.
+    callback : callable, optional
+        Called as ``callback(result)`` after each evaluation; raising StopIteration ends the run.
+    workers : int, executor or callable
+        Who evaluates: 1 means here, n means n processes; or an object with ``submit`` (any
+        `concurrent.futures` executor, a Dask client, an MPI pool), or a callable like `map`, which is given
+        batches.
+    journal : str or os.PathLike, optional
+        File that keeps every evaluation. If it exists, the run it tells of is continued.
+    progress : bool
+        Whether to show a progress bar on standard error.
+    maximizer : {"multistart", "smc"}
+        How the criterion is maximized: gradient search from many starts, or the paper's SMC + SLSQP.
+    target : float, optional
+        Stop once a value is as low as this.
+    max_time : float, optional
+        Stop after this many seconds; an evaluation in this process is not cut short.
+    initial_design : {"uniform", "lhs", "sobol"}
+        Kind of initial design; uniform is the paper's.
+    epsilon : float
+        Level of the lower confidence bound.
+    options : mapping, optional
+        Options of the method, such as ``{"delta": 0.1}``; see `tcgp.fit_model`.
+    stop_when_log_ei_below : float, optional
+        Stop once the logarithm of the expected improvement at the next point is below this.
+    n_parallel : int, optional
+        How many evaluations to keep going with an executor or a map; by default as many as it has workers.
+
+    Returns
+    -------
+    Result
+        A `scipy.optimize.OptimizeResult` with ``x, fun, nfev, nit, success, status, message, x_iters,
+        func_vals, failures, optimizer`` and a method ``plot``. ``status`` says why the run ended: 0 budget,
+        1 target, 2 no point left, 3 no promise of improvement, 4 time, 5 callback, 6 Ctrl-C, 7 the workers.
+        ``success`` is False for 6 and 7, and if no evaluation succeeded.
+
+    Examples
+    --------
+    >>> import tcgp
+    >>> result = tcgp.minimize(lambda x: (x[0] - 1) ** 2 + x[1] ** 2, [(-2, 2), (-2, 2)], n_evals=20, rng=0)
+    >>> result.nfev, bool(result.fun < 0.01)
+    (20, True)
+    """
+    from tcgp.workers import crew_for
+
+    check_positive_integer("n_evals", n_evals)
+    space = Space(bounds)
+    limits = _Limits(n_evals, target, max_time, stop_when_log_ei_below)
+    wanted = {
+        "method": method,
+        "criterion": criterion,
+        "n_initial": n_initial,
+        "initial_design": initial_design,
+        "maximizer": maximizer,
+        "epsilon": epsilon,
+        "options": dict(options or {}),
+    }
+    optimizer = _start_or_resume(space, journal, wanted, rng, n_evals)
+    try:
+        _give(optimizer, x0, y0)
+        crew = crew_for(workers, fun, n_parallel)
+        watchers = _Watchers(optimizer, callback, progress, n_evals)
+        try:
+            status, message = _run(optimizer, crew, limits, watchers)
+        finally:
+            crew.close()
+            watchers.close()
+    finally:
+        optimizer.close()
+    result = optimizer.result()
+    if result.failures and not result.success:
+        last = max(result.failures)
+        message += f"; no evaluation succeeded, the last one because: {result.failures[last]}"
+    result.update(
+        nfev=_n_done(optimizer),
+        status=status,
+        message=message,
+        success=bool(result.success and status < INTERRUPTED),
+    )
+    return result
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """When to stop."""
+
+    n_evals: int
+    target: float | None
+    max_time: float | None
+    stop_when_log_ei_below: float | None
+
+
+def _run(optimizer: Optimizer, crew: Crew, limits: _Limits, watchers: _Watchers) -> tuple[int, str]:
+    """Ask, evaluate and tell until there is a reason to stop: its status and its message."""
+    from tcgp.workers import WorkersError
+
+    running: dict[int, Point] = {}
+    detail = ""
+    try:
+        status = _ask_and_tell(optimizer, crew, limits, watchers, running)
+        _collect(optimizer, crew, running, timeout=0.0)
+    except KeyboardInterrupt:
+        status = INTERRUPTED
+    except WorkersError as error:
+        status, detail = WORKERS, f": {error}"
+    if running:
+        detail += f"; evaluations under way and given up: {len(running)}"
+    return status, MESSAGES[status].format(**vars(limits)) + detail
+
+
+def _ask_and_tell(
+    optimizer: Optimizer, crew: Crew, limits: _Limits, watchers: _Watchers, running: dict[int, Point]
+) -> int:
+    """The loop itself; ``running`` holds the points being evaluated, at every moment."""
+    start = time.monotonic()
+    status: int | None = None  # once set, nothing new is started
+    while True:
+        if _reached(optimizer, limits.target):
+            return TARGET
+        while status is None and len(running) < crew.capacity:
+            status = _start_one(optimizer, crew, limits, running)
+        if not running:
+            assert status is not None
+            return status
+        left = None if limits.max_time is None else max(start + limits.max_time - time.monotonic(), 0.0)
+        n_ended = _collect(optimizer, crew, running, left)
+        try:
+            for _ in range(n_ended):
+                watchers.look()
+        except StopIteration:
+            return CALLBACK
+        if limits.max_time is not None and time.monotonic() - start >= limits.max_time:
+            return TIME
+
+
+def _start_one(optimizer: Optimizer, crew: Crew, limits: _Limits, running: dict[int, Point]) -> int | None:
+    """Start the next evaluation, or say why there is none."""
+    if _n_done(optimizer) + len(running) >= limits.n_evals:
+        return BUDGET
+    try:
+        proposal = optimizer.propose()
+    except SpaceExhausted:
+        return EXHAUSTED
+    if _without_promise(proposal.trace, limits.stop_when_log_ei_below):
+        return NO_PROMISE
+    running[proposal.id] = proposal.x
+    crew.submit(proposal.id, optimizer.space.as_argument(proposal.x))
+    return None
+
+
+def _collect(optimizer: Optimizer, crew: Crew, running: dict[int, Point], timeout: float | None) -> int:
+    """Tell what has ended; how many evaluations that was."""
+    if not running:
+        return 0
+    ended = crew.wait(timeout)
+    for number, outcome in ended:
+        optimizer.tell(running[number], outcome.value, reason=outcome.reason)
+        del running[number]
+    return len(ended)
+
+
+class _Watchers:
+    """Those who look on: the user's callback and the progress line."""
+
+    def __init__(
+        self, optimizer: Optimizer, callback: Callable[[Result], object] | None, progress: bool, n_evals: int
+    ) -> None:
+        from tcgp.progress import ProgressLine
+
+        self._optimizer, self._callback = optimizer, callback
+        self._line = ProgressLine(n_evals, _n_done(optimizer)) if progress else None
+
+    def look(self) -> None:
+        """Show what there is after an evaluation."""
+        if self._line is not None:
+            best = self._optimizer.history.best
+            failed = len(self._optimizer.history.failures)
+            self._line.show(_n_done(self._optimizer), None if best is None else best.y, failed)
+        if self._callback is not None:
+            self._callback(self._optimizer.result())
+
+    def close(self) -> None:
+        if self._line is not None:
+            self._line.close()
+
+
+def _start_or_resume(
+    space: Space,
+    journal: str | os.PathLike[str] | None,
+    wanted: dict[str, Any],
+    rng: RandomState,
+    n_evals: int,
+) -> Optimizer:
+    """A new optimizer, or the one its journal tells of if that is of the same problem."""
+    if journal is None or not os.path.exists(journal) or os.path.getsize(journal) == 0:
+        n_initial = wanted["n_initial"]
+        if n_initial is None:
+            n_initial = max(min(10 * len(space), n_evals // 2), 1)
+        return Optimizer(space, rng=rng, journal=journal, **{**wanted, "n_initial": n_initial})
+    optimizer = Optimizer.resume(journal)
+    try:
+        _check_same_problem(optimizer, space, wanted, rng, journal)
+    except BaseException:
+        optimizer.close()
+        raise
+    return optimizer
+
+
+def _check_same_problem(
+    optimizer: Optimizer,
+    space: Space,
+    wanted: dict[str, Any],
+    rng: RandomState,
+    journal: str | os.PathLike[str],
+) -> None:
+    """Refuse a journal whose space, settings or seed are others; what was not asked for is not compared."""
+    pairs: list[tuple[str, Any, Any]] = [("bounds", optimizer.space, space)]
+    pairs += [(name, getattr(optimizer.settings, name), value) for name, value in wanted.items()]
+    if isinstance(rng, int | np.integer):
+        pairs.append(("rng", optimizer.seed, int(rng)))
+    for name, theirs, ours in pairs:
+        if ours is not None and theirs != ours:
+            raise JournalError(
+                f"the journal {str(journal)!r} is of another run: its {name} is {theirs!r}, not {ours!r}; "
+                "choose another file, or the same arguments"
+            )
+
+
+def _give(optimizer: Optimizer, x0: object, y0: object) -> None:
+    """Tell the evaluations that the user has made, or enqueue the points that the user wants."""
+    if x0 is None:
+        if y0 is not None:
+            raise ValueError(f"y0 needs x0, the points where these values were found, got y0={y0!r}")
+        return
+    points = _as_points(optimizer.space, x0)
+    if y0 is None:
+        for point in points:
+            optimizer.enqueue(point)
+        return
+    values = np.atleast_1d(np.asarray(y0, dtype=object)).ravel().tolist()
+    if len(values) != len(points):
+        raise ValueError(f"x0 and y0 must have equal lengths, got {len(points)} and {len(values)}")
+    for point, value in zip(points, values, strict=True):
+        optimizer.tell(point, value)
+
+
+def _as_points(space: Space, x0: Any) -> list[Any]:
+    """One point or several, as a list of checked points."""
+    try:
+        return [space.check(x0)]
+    except ValueError as error:
+        if isinstance(x0, Mapping | str) or not hasattr(x0, "__iter__"):
+            raise
+        nested = [x for x in x0 if isinstance(x, Mapping) or (np.ndim(x) == 1 and not isinstance(x, str))]
+        if len(nested) < len(x0):
+            raise ValueError(f"x0: {error}") from None
+        return [space.check(point) for point in nested]
+
+
+def _n_done(optimizer: Optimizer) -> int:
+    """Evaluations made by this run: those that answer a proposal."""
+    return optimizer.history.n_asked - len(optimizer.history.pending)
+
+
+def _reached(optimizer: Optimizer, target: float | None) -> bool:
+    best = optimizer.history.best
+    return target is not None and best is not None and best.y is not None and best.y <= target
+
+
+def _without_promise(trace: Mapping[str, Any] | None, limit: float | None) -> bool:
+    """Whether a proposal's log EI is below the limit (None stands for minus infinity)."""
+    if limit is None or trace is None:
+        return False
+    return trace["log_ei"] is None or trace["log_ei"] < limit

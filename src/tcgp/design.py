@@ -1,0 +1,46 @@
+"""Initial designs: uniform (the paper's), Latin hypercube, Sobol'."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tcgp._typing import FloatArray
+
+__all__ = ["DESIGNS", "initial_design"]
+
+DESIGNS = ("uniform", "lhs", "sobol")
+
+
+def initial_design(kind: str, n: int, dim: int, rng: np.random.Generator) -> FloatArray:
+    """``n`` points of the unit cube, of shape (n, dim).
+
+    Parameters
+    ----------
+    kind : {"uniform", "lhs", "sobol"}
+        Independent uniform points; a random Latin hypercube; the Sobol' sequence with a random shift.
+    n, dim : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    array of shape (n, dim)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tcgp.design import initial_design
+    >>> X = initial_design("lhs", 4, 2, np.random.default_rng(0))
+    >>> np.sort(np.floor(4 * X), axis=0).T
+    array([[0., 1., 2., 3.],
+           [0., 1., 2., 3.]])
+    """
+    if kind == "lhs":
+        strata = rng.permuted(np.tile(np.arange(n)[:, None], dim), axis=0)
+        return (strata + rng.random((n, dim))) / n
+    if kind == "sobol":
+        from scipy.stats import qmc
+
+        n_base2 = max(n - 1, 0).bit_length()
+        points = qmc.Sobol(dim, scramble=False).random_base2(n_base2)[:n] + rng.random(dim)
+        return np.asarray(points - np.floor(points), dtype=np.float64)
+    return rng.random((n, dim))

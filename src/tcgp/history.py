@@ -1,0 +1,217 @@
+"""What has been evaluated and what is being evaluated."""
+
+from __future__ import annotations
+
+import logging
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tcgp._typing import FloatArray
+from tcgp.space import Point, Space
+
+__all__ = ["SAME_POINT", "Evaluation", "History", "Proposal", "interpret", "shorten"]
+
+logger = logging.getLogger("tcgp")
+
+# Two points nearer than this in every coordinate of the unit cube count as one. At a smooth minimum they
+# differ by about 1e-14 of the function's range, which is rounding; and the Matern correlation of such a pair
+# still differs from 1 by 1e-14, which float64 resolves (at 1e-8 it no longer does: the matrix is singular).
+SAME_POINT = 1e-7
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A point and what came of it: a value, or the reason why there is none.
+
+    Attributes
+    ----------
+    x : list
+    y : float or None
+        None if the evaluation failed.
+    reason : str or None
+        Why it failed.
+    """
+
+    x: Point
+    y: float | None
+    reason: str | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether the evaluation gave no finite value."""
+        return self.y is None
+
+    @classmethod
+    def of(cls, x: Point, y: object, reason: str | None = None) -> Evaluation:
+        """What a function's answer ``y`` at ``x`` means.
+
+        Examples
+        --------
+        >>> from tcgp.history import Evaluation
+        >>> Evaluation.of([0.5], 2)
+        Evaluation(x=[0.5], y=2.0, reason=None)
+        >>> Evaluation.of([0.5], "rubbish").reason
+        "'rubbish' is not a number"
+        """
+        value, why = interpret(y)
+        return cls(x, value, None if value is not None else reason or why)
+
+    def same_outcome(self, other: Evaluation) -> bool:
+        """Whether two evaluations of a point agree."""
+        return self.y == other.y
+
+    def outcome(self) -> str:
+        """The value, or that it failed, in a word."""
+        return "a failure" if self.y is None else repr(self.y)
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A point to evaluate.
+
+    Attributes
+    ----------
+    id : int
+        Number of the proposal in the run, from 0.
+    x : list
+    source : {"design", "criterion", "exploration", "given"}
+        Where it comes from: the initial design; the criterion; a search for a point far from all others, when
+        no model can say more; or the user.
+    trace : dict or None
+        What the model was, if there was one: see `tcgp.Optimizer`.
+    """
+
+    id: int
+    x: Point
+    source: str
+    trace: dict[str, Any] | None = None
+
+
+class History:
+    """Evaluations and pending proposals, and whether a point is new among them.
+
+    Parameters
+    ----------
+    space : Space
+
+    Attributes
+    ----------
+    evaluations : list of Evaluation
+        In the order of the answers.
+    pending : dict
+        Proposals without an answer, by their number.
+    n_asked, n_design : int
+        Proposals made, and how many of them came from the initial design.
+    """
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        self.evaluations: list[Evaluation] = []
+        self.pending: dict[int, Proposal] = {}
+        self.n_asked = 0
+        self.n_design = 0
+        self._by_point: dict[tuple[Any, ...], Evaluation] = {}
+        self._codes: dict[tuple[Any, ...], list[float]] = {}  # of all points, evaluated or pending
+
+    def add_proposal(self, proposal: Proposal) -> None:
+        """Note that a point is being evaluated."""
+        self.pending[proposal.id] = proposal
+        self.n_asked = proposal.id + 1
+        self.n_design += proposal.source == "design"
+        self._remember(proposal.x)
+
+    def add_evaluation(self, evaluation: Evaluation, answered: int | None) -> None:
+        """Note an evaluation, and the number of the proposal it answers."""
+        self.evaluations.append(evaluation)
+        self._by_point[tuple(evaluation.x)] = evaluation
+        self._remember(evaluation.x)
+        if answered is not None:
+            del self.pending[answered]
+
+    def find(self, x: Point) -> Evaluation | None:
+        """The evaluation at exactly ``x``, if there is one."""
+        return self._by_point.get(tuple(x))
+
+    def answered_by(self, x: Point) -> int | None:
+        """Number of the pending proposal that ``x`` is, or is a rounded copy of."""
+        for number, proposal in self.pending.items():
+            if proposal.x == x:
+                return number
+        if not self.pending or math.isfinite(self.space.size):
+            return None
+        numbers = list(self.pending)
+        codes = self.space.encode([self.pending[number].x for number in numbers])
+        gaps = np.abs(codes - self.space.encode([x])).max(axis=1)
+        return numbers[int(np.argmin(gaps))] if gaps.min() <= SAME_POINT else None
+
+    def is_new(self, x: Point) -> bool:
+        """Whether ``x`` repeats no evaluated, failed or pending point."""
+        if tuple(x) in self._codes:
+            return False
+        if math.isfinite(self.space.size) or not self._codes:
+            return True
+        return bool(np.abs(self.codes - self.space.encode([x])).max(axis=1).min() > SAME_POINT)
+
+    @property
+    def codes(self) -> FloatArray:
+        """Codes of all points, evaluated or pending, of shape (n, dim)."""
+        return np.array(list(self._codes.values()), dtype=np.float64).reshape(len(self), self.space.dim)
+
+    def __len__(self) -> int:
+        """Number of different points, evaluated or pending."""
+        return len(self._codes)
+
+    @property
+    def best(self) -> Evaluation | None:
+        """The first evaluation with the smallest value, or None if none has succeeded."""
+        done = [e for e in self.evaluations if not e.failed]
+        return done[int(np.argmin(self.successes[1]))] if done else None
+
+    @property
+    def successes(self) -> tuple[FloatArray, FloatArray]:
+        """Codes (n, dim) and values (n,) of the evaluations that succeeded, in order."""
+        done = [e for e in self.evaluations if not e.failed]
+        return self._codes_of(done), np.array([e.y for e in done], dtype=np.float64)
+
+    @property
+    def failures(self) -> FloatArray:
+        """Codes of the evaluations that failed, of shape (m, dim)."""
+        return self._codes_of([e for e in self.evaluations if e.failed])
+
+    def _codes_of(self, evaluations: list[Evaluation]) -> FloatArray:
+        codes = [self._codes[tuple(e.x)] for e in evaluations]
+        return np.array(codes, dtype=np.float64).reshape(len(codes), self.space.dim)
+
+    def _remember(self, x: Point) -> None:
+        self._codes.setdefault(tuple(x), self.space.encode([x])[0].tolist())
+
+
+def interpret(answer: object) -> tuple[float | None, str | None]:
+    """A function's answer as a finite float, or None and the reason why it is not one.
+
+    Examples
+    --------
+    >>> from tcgp.history import interpret
+    >>> interpret(3), interpret(float("inf"))
+    ((3.0, None), (None, 'the value is inf'))
+    """
+    if answer is None:
+        return None, "there is no value"
+    if isinstance(answer, np.ndarray) and answer.size == 1:
+        answer = answer.item()
+    try:
+        # float("1e3") works, but a function that returns text has gone astray.
+        value = None if isinstance(answer, str | bytes) else float(answer)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        value = None
+    if value is None:
+        return None, f"{shorten(repr(answer))} is not a number"
+    return (value, None) if math.isfinite(value) else (None, f"the value is {value}")
+
+
+def shorten(text: str, length: int = 300) -> str:
+    """The text, cut if it is long."""
+    return text if len(text) <= length else text[: length - 3] + "..."

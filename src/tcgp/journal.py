@@ -1,0 +1,290 @@
+"""The journal of a run: an append-only file of JSON lines that survives a crash at any moment.
+
+The first line is a header that says what is optimized and how; each further line is one event, an ``ask`` or
+a ``tell``. Every line is written at once and synced to disk before the run goes on, so that a crash costs at
+most the line being written. That torn line is cut off when the file is opened again; any other damage is
+refused.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import os
+import sys
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = ["FORMAT", "VERSION", "Journal", "JournalError", "Record", "read_journal"]
+
+FORMAT = "tcgp-journal"
+VERSION = 1
+
+logger = logging.getLogger("tcgp")
+
+
+class JournalError(ValueError):
+    """A journal that cannot be used: corrupt, of another problem, or in use elsewhere."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a journal says: its header, and its events with the line each stands on."""
+
+    header: dict[str, Any]
+    events: list[tuple[int, dict[str, Any]]]
+
+
+class Journal:
+    """An open journal, locked against other processes.
+
+    A journal opened a second time in the same process passes to the one who opened it last; the earlier
+    object refuses to write. That makes a crashed notebook cell easy to run again.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file; created if it does not exist. It is empty, or a journal.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+    record : Record or None
+        What was in the file when it was opened; None if it was new or empty, and the first line to append is
+        then the header.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from tcgp.journal import Journal, read_journal
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "run.jsonl"
+    >>> with Journal(path) as journal:
+    ...     journal.start({"space": {}})
+    ...     journal.append({"event": "tell", "x": [0.1], "y": 2.5})
+    >>> read_journal(path).events
+    [(2, {'event': 'tell', 'x': [0.1], 'y': 2.5})]
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._fd: int | None = _open(self.path)
+        try:
+            self._key = _identity(self._fd)
+            _take_over(self._key)
+            if not _lock(self._fd):
+                raise JournalError(
+                    f"the journal {str(self.path)!r} is in use by another process; "
+                    "wait for it to end, or choose another file"
+                )
+            self.record = self._read_and_repair()
+        except BaseException:
+            self.close()
+            raise
+        _HELD[self._key] = self
+
+    def start(self, header: Mapping[str, Any]) -> None:
+        """Write the first line of a new journal: format and version, then ``header``."""
+        self.append({"format": FORMAT, "version": VERSION, **header})
+        _sync_directory(self.path.parent)
+
+    def append(self, event: Mapping[str, Any]) -> None:
+        """Write one line and sync it to disk; on failure leave the file as it was."""
+        if self._fd is None:
+            raise JournalError(
+                f"the journal {str(self.path)!r} is no longer open here: it was closed, or opened anew; "
+                "continue it with tcgp.Optimizer.resume"
+            )
+        line = (json.dumps(event, allow_nan=False) + "\n").encode()
+        end = os.lseek(self._fd, 0, os.SEEK_END)
+        try:
+            while line:
+                line = line[os.write(self._fd, line) :]
+            os.fsync(self._fd)
+        except OSError:
+            # A half-written line followed by others would be damage in the middle, which no one could repair.
+            os.ftruncate(self._fd, end)
+            raise
+
+    def close(self) -> None:
+        """Release the file; a second call does nothing."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_fd", None) is not None:
+            self.close()
+
+    def _read_and_repair(self) -> Record | None:
+        assert self._fd is not None
+        raw = _read_all(self._fd)
+        record, n_sound = _parse(raw, self.path)
+        if n_sound < len(raw):
+            torn = raw[n_sound:]
+            logger.warning(
+                "the last line of the journal %s was torn by a crash and is dropped: %r", self.path, torn[:80]
+            )
+            os.ftruncate(self._fd, n_sound)
+            os.fsync(self._fd)
+        elif raw and not raw.endswith(b"\n"):
+            os.lseek(self._fd, 0, os.SEEK_END)
+            os.write(self._fd, b"\n")
+        return record
+
+
+def read_journal(path: str | os.PathLike[str]) -> Record:
+    """Read a journal without opening it for writing; a torn last line is passed over.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+
+    Returns
+    -------
+    Record
+    """
+    record, _ = _parse(Path(path).read_bytes(), Path(path))
+    if record is None:
+        raise JournalError(f"the journal {str(path)!r} is empty")
+    return record
+
+
+def _parse(raw: bytes, path: Path) -> tuple[Record | None, int]:
+    """The record in ``raw``, and the number of bytes before a torn last line."""
+    lines = raw.splitlines(keepends=True)
+    parsed: list[dict[str, Any]] = []
+    n_sound = 0
+    for number, line in enumerate(lines, start=1):
+        item = _loads(line)
+        if item is None:
+            if number == len(lines) and (number > 1 or _is_torn_header(line)):
+                break
+            if number == 1:
+                raise JournalError(f"{str(path)!r} is not a journal of tcgp: choose another file")
+            raise JournalError(
+                f"the journal {str(path)!r} is damaged: line {number} is not a JSON object; "
+                "restore the file from a backup, or delete that line and those after it"
+            )
+        parsed.append(item)
+        n_sound += len(line)
+    if not parsed:
+        return None, n_sound
+    header = parsed[0]
+    if header.get("format") != FORMAT:
+        raise JournalError(f"{str(path)!r} is not a journal of tcgp: choose another file")
+    if header.get("version") != VERSION:
+        raise JournalError(
+            f"the journal {str(path)!r} has version {header.get('version')!r}, "
+            f"and this tcgp reads version {VERSION}; install the tcgp that wrote it"
+        )
+    return Record(header, list(enumerate(parsed[1:], start=2))), n_sound
+
+
+def _loads(line: bytes) -> dict[str, Any] | None:
+    """The JSON object on a line, or None if there is none."""
+    try:
+        item = json.loads(line.decode(), parse_constant=_refuse_constant)
+    except ValueError:
+        return None
+    return item if isinstance(item, dict) else None
+
+
+def _refuse_constant(name: str) -> None:
+    """JSON has no NaN and no Infinity."""
+    raise ValueError(name)
+
+
+def _is_torn_header(line: bytes) -> bool:
+    """Whether a sole broken line is the start of a header, and not some other file given by mistake."""
+    opening = json.dumps({"format": FORMAT}).encode()[:-1]
+    return line.startswith(opening) or opening.startswith(line)
+
+
+def _open(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+    except OSError as error:
+        raise JournalError(f"the journal {str(path)!r} cannot be opened: {error.strerror}") from error
+
+
+def _read_all(fd: int) -> bytes:
+    os.lseek(fd, 0, os.SEEK_SET)
+    chunks = []
+    while chunk := os.read(fd, 1 << 20):
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _sync_directory(path: Path) -> None:
+    """Make a new file's name survive a power cut too, where the system can."""
+    if sys.platform == "win32":
+        return
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a file system that cannot sync a directory
+            raise
+    finally:
+        os.close(fd)
+
+
+# ---- the lock ----
+
+_HELD: weakref.WeakValueDictionary[tuple[int, int], Journal] = weakref.WeakValueDictionary()
+
+
+def _identity(fd: int) -> tuple[int, int]:
+    status = os.fstat(fd)
+    return status.st_dev, status.st_ino
+
+
+def _take_over(key: tuple[int, int]) -> None:
+    """Close the journal that this process holds on the same file."""
+    held = _HELD.pop(key, None)
+    if held is not None:
+        held.close()
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(fd: int) -> bool:
+        """Lock a byte that no journal reaches: a locked byte cannot be read by others."""
+        os.lseek(fd, 2**31 - 2, os.SEEK_SET)
+        try:
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _lock(fd: int) -> bool:
+        """Lock the open file, until it is closed or the process ends."""
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            # Some network file systems have no locks: better a run without one than no run.
+            logger.warning("the journal could not be locked (%s): let only one process use it", error)
+        return True
+
+    def _close_in_child() -> None:
+        """Close the copies a forked child has got: a lock lives as long as any copy is open."""
+        for journal in list(_HELD.values()):
+            journal.close()
+
+    os.register_at_fork(after_in_child=_close_in_child)

@@ -1,0 +1,68 @@
+"""A line on standard error that says how far a run has come."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TextIO
+
+__all__ = ["ProgressLine"]
+
+WIDTH = 24  # of the bar
+SECONDS_BETWEEN_LINES = 10.0  # where the line cannot be rewritten
+
+
+class ProgressLine:
+    """A bar that rewrites itself on a terminal, and now and then a line elsewhere.
+
+    Parameters
+    ----------
+    total : int
+        Number of evaluations to come to.
+    before : int
+        How many of them were made before now.
+    stream : file, optional
+        Standard error by default.
+    """
+
+    def __init__(self, total: int, before: int = 0, stream: TextIO | None = None) -> None:
+        self.total, self.before = total, before
+        self.stream = sys.stderr if stream is None else stream
+        self._start = time.monotonic()
+        self._shown = -SECONDS_BETWEEN_LINES
+        self._length = 0
+
+    def show(self, done: int, best: float | None, failed: int) -> None:
+        """Say that ``done`` evaluations are done, ``failed`` of them failed."""
+        elapsed = time.monotonic() - self._start
+        text = self._line(done, best, failed, elapsed)
+        if self.stream.isatty():
+            self.stream.write("\r" + text.ljust(self._length))
+            self._length = len(text)
+        elif done >= self.total or elapsed - self._shown >= SECONDS_BETWEEN_LINES:
+            self.stream.write(text + "\n")
+            self._shown = elapsed
+        self.stream.flush()
+
+    def _line(self, done: int, best: float | None, failed: int, elapsed: float) -> str:
+        filled = min(WIDTH * done // max(self.total, 1), WIDTH)
+        parts = [f"[{'#' * filled}{'.' * (WIDTH - filled)}] {done}/{self.total}"]
+        parts.append("no value yet" if best is None else f"best {best:.6g}")
+        if failed:
+            parts.append(f"{failed} failed")
+        parts.append(_clock(elapsed))
+        if self.before < done < self.total:
+            parts.append(f"about {_clock(elapsed * (self.total - done) / (done - self.before))} left")
+        return "  ".join(parts)
+
+    def close(self) -> None:
+        """Leave the line as it stands and go on below it."""
+        if self._length:
+            self.stream.write("\n")
+            self.stream.flush()
+
+
+def _clock(seconds: float) -> str:
+    minutes, second = divmod(round(seconds), 60)
+    hour, minute = divmod(minutes, 60)
+    return f"{hour}:{minute:02d}:{second:02d}" if hour else f"{minute}:{second:02d}"

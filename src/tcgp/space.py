@@ -1,0 +1,569 @@
+"""The parameters of a problem, and their images in the unit cube where the model lives.
+
+A point is a plain list with one value per parameter: a float, an int or a choice. The model sees the point's
+code, a vector of [0, 1]^c:
+
+- a `Real` is one coordinate, linear or logarithmic between its bounds;
+- an `Integer` is one coordinate, cut into equal cells, and only the centres of the cells are codes;
+- a `Categorical` of k > 2 choices is k coordinates, one of them 1 and the others 0, so that all choices are
+  equally far from each other; two choices need one coordinate, 0 or 1.
+
+A parameter with a single value takes no coordinate.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import numbers
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+
+from tcgp._typing import ArrayLike, FloatArray
+
+__all__ = ["Categorical", "Dimension", "Integer", "Point", "Real", "Space", "Value"]
+
+Value: TypeAlias = Any  # float | int | str | bool | None, whichever the dimension says
+Point: TypeAlias = list[Value]
+
+LARGEST_RANGE = 2**52  # of an Integer: beyond it neighbours have the same code in float64
+
+
+@dataclass(frozen=True)
+class Real:
+    """A real parameter between two finite bounds.
+
+    Parameters
+    ----------
+    low, high : float
+        Bounds, both included.
+    log : bool
+        Whether equal ratios, rather than equal differences, count as equal steps; needs ``low > 0``.
+
+    Examples
+    --------
+    >>> from tcgp import Real
+    >>> Real(1e-4, 1.0, log=True).encode(1e-2)
+    (0.5,)
+    """
+
+    low: float
+    high: float
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        low, high = _as_float(self.low), _as_float(self.high)
+        if low is None or high is None or not math.isfinite(high - low):
+            raise ValueError(
+                f"Real needs two finite bounds and a finite range, got low={self.low!r}, high={self.high!r}"
+            )
+        if not low < high:
+            raise ValueError(
+                f"Real needs low < high, got low={self.low!r}, high={self.high!r}; leave fixed parameters out"
+            )
+        if self.log and low <= 0.0:
+            raise ValueError(f"Real with log=True needs low > 0, got low={self.low!r}")
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+        object.__setattr__(self, "log", bool(self.log))
+
+    @property
+    def width(self) -> int:
+        """Number of coordinates of the code."""
+        return 1
+
+    @property
+    def size(self) -> float:
+        """Number of values."""
+        return math.inf
+
+    def check(self, value: object) -> float:
+        """``value`` as a float, if it lies between the bounds; ValueError if not."""
+        number = _as_float(value)
+        if number is None or not self.low <= number <= self.high:
+            raise ValueError(f"{value!r} is not a number between {self.low!r} and {self.high!r}")
+        return number
+
+    def encode(self, value: float) -> tuple[float, ...]:
+        """Code of ``value``."""
+        if self.log:
+            low = math.log(self.low)
+            return (_clip((math.log(value) - low) / (math.log(self.high) - low)),)
+        return (_clip((value - self.low) / (self.high - self.low)),)
+
+    def decode(self, code: Sequence[float]) -> float:
+        """Value at ``code``."""
+        return self.quantile(code[0])
+
+    def quantile(self, u: float) -> float:
+        """Value below which lies the share ``u`` of the range."""
+        if self.log:
+            x = math.exp((1.0 - u) * math.log(self.low) + u * math.log(self.high))
+        else:
+            x = (1.0 - u) * self.low + u * self.high
+        return min(max(float(x), self.low), self.high)
+
+    def values(self) -> Iterator[float]:
+        """Refuse: a real parameter has no list of values."""
+        raise ValueError(f"{self!r} has infinitely many values and cannot be listed")
+
+    def neighbours(self, value: float) -> list[float]:
+        """None: reals are searched by gradient."""
+        return []
+
+    def to_json(self) -> dict[str, Any]:
+        """Description that `Space.from_json` reads."""
+        return {"type": "real", "low": self.low, "high": self.high, "log": self.log}
+
+
+@dataclass(frozen=True)
+class Integer:
+    """An integer parameter between two bounds.
+
+    Parameters
+    ----------
+    low, high : int
+        Bounds, both included.
+    log : bool
+        Whether equal ratios, rather than equal differences, count as equal steps; needs ``low >= 1``.
+
+    Examples
+    --------
+    >>> from tcgp import Integer
+    >>> Integer(1, 4).encode(2)
+    (0.375,)
+    """
+
+    low: int
+    high: int
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        low, high = _as_int(self.low), _as_int(self.high)
+        if low is None or high is None or low > high:
+            raise ValueError(f"Integer needs integers low <= high, got low={self.low!r}, high={self.high!r}")
+        if high - low >= LARGEST_RANGE or max(abs(low), abs(high)) > 2 * LARGEST_RANGE:
+            raise ValueError(
+                f"Integer must stay within 2**53 and span less than 2**52, got {low} to {high}; use a Real"
+            )
+        if self.log and low < 1:
+            raise ValueError(f"Integer with log=True needs low >= 1, got low={self.low!r}")
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+        object.__setattr__(self, "log", bool(self.log))
+
+    @property
+    def width(self) -> int:
+        """Number of coordinates of the code."""
+        return int(self.high > self.low)
+
+    @property
+    def size(self) -> float:
+        """Number of values."""
+        return self.high - self.low + 1
+
+    def check(self, value: object) -> int:
+        """``value`` as an int, if it is one between the bounds; ValueError if not."""
+        number = _as_int(value)
+        if number is None or not self.low <= number <= self.high:
+            raise ValueError(f"{value!r} is not an integer between {self.low} and {self.high}")
+        return number
+
+    def encode(self, value: int) -> tuple[float, ...]:
+        """Code of ``value``: the centre of its cell."""
+        if self.width == 0:
+            return ()
+        if self.log:
+            return ((math.log(value) - self._log_low) / (self._log_high - self._log_low),)
+        return ((value - self.low + 0.5) / (self.high - self.low + 1),)
+
+    def decode(self, code: Sequence[float]) -> int:
+        """Integer in whose cell ``code`` lies."""
+        return self.quantile(code[0]) if self.width else self.low
+
+    def quantile(self, u: float) -> int:
+        """Integer below or at which lies the share ``u`` of the range."""
+        if self.log:
+            value = round(math.exp(self._log_low + u * (self._log_high - self._log_low)))
+        else:
+            value = self.low + math.floor(u * (self.high - self.low + 1))
+        return min(max(value, self.low), self.high)
+
+    def values(self) -> Iterator[int]:
+        """All integers, in order."""
+        return iter(range(self.low, self.high + 1))
+
+    def neighbours(self, value: int) -> list[int]:
+        """Integers one step away and at doubling steps, so that a local search also crosses a wide range."""
+        steps = [2**k for k in range(max(self.high - self.low, 1).bit_length())]
+        moves = [value + sign * step for step in steps for sign in (-1, 1)]
+        return [v for v in moves if self.low <= v <= self.high]
+
+    def to_json(self) -> dict[str, Any]:
+        """Description that `Space.from_json` reads."""
+        return {"type": "integer", "low": self.low, "high": self.high, "log": self.log}
+
+    @property
+    def _log_low(self) -> float:
+        return math.log(self.low - 0.5)
+
+    @property
+    def _log_high(self) -> float:
+        return math.log(self.high + 0.5)
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """A parameter that takes one of several unordered choices.
+
+    Parameters
+    ----------
+    choices : sequence of str, int, float, bool or None
+        The choices, all different. Other objects are refused, because a journal could not hold them: use
+        their names, and look the objects up in your function.
+
+    Examples
+    --------
+    >>> from tcgp import Categorical
+    >>> Categorical(["red", "green", "blue"]).encode("green")
+    (0.0, 1.0, 0.0)
+    """
+
+    choices: tuple[Value, ...]
+
+    def __init__(self, choices: Iterable[Value]) -> None:
+        if isinstance(choices, str) or not isinstance(choices, Iterable):
+            raise ValueError(f"Categorical needs a sequence of choices, got {choices!r}; write [{choices!r}]")
+        plain = tuple(c.item() if isinstance(c, np.generic) else c for c in choices)
+        if not plain:
+            raise ValueError("Categorical needs at least one choice, got none")
+        for choice in plain:
+            if (
+                not isinstance(choice, str | int | float | None)
+                or choice in (math.inf, -math.inf)
+                or choice != choice
+            ):
+                raise ValueError(
+                    f"a choice must be a string, a finite number, a bool or None, got {choice!r}; "
+                    "use a name for it and look it up in your function"
+                )
+        if len(set(plain)) < len(plain):
+            raise ValueError(
+                f"the choices of a Categorical must all differ (1 equals True), got {list(plain)!r}"
+            )
+        object.__setattr__(self, "choices", plain)
+
+    @property
+    def width(self) -> int:
+        """Number of coordinates of the code."""
+        return len(self.choices) if len(self.choices) > 2 else len(self.choices) - 1
+
+    @property
+    def size(self) -> float:
+        """Number of values."""
+        return len(self.choices)
+
+    def check(self, value: object) -> Value:
+        """The choice equal to ``value``; ValueError if there is none."""
+        plain = value.item() if isinstance(value, np.generic) else value
+        for choice in self.choices:
+            if choice == plain:
+                return choice
+        raise ValueError(f"{value!r} is not one of the choices {list(self.choices)!r}")
+
+    def encode(self, value: Value) -> tuple[float, ...]:
+        """Code of ``value``."""
+        index = self.choices.index(value)
+        if self.width <= 1:
+            return (float(index),)[: self.width]
+        return tuple(float(i == index) for i in range(self.width))
+
+    def decode(self, code: Sequence[float]) -> Value:
+        """Choice whose code is nearest to ``code``."""
+        if self.width <= 1:
+            return self.choices[int(self.width == 1 and code[0] >= 0.5)]
+        return self.choices[int(np.argmax(code))]
+
+    def quantile(self, u: float) -> Value:
+        """Choice at the share ``u`` of the list."""
+        return self.choices[min(int(u * len(self.choices)), len(self.choices) - 1)]
+
+    def values(self) -> Iterator[Value]:
+        """All choices, in order."""
+        return iter(self.choices)
+
+    def neighbours(self, value: Value) -> list[Value]:
+        """All other choices."""
+        return [choice for choice in self.choices if choice != value]
+
+    def to_json(self) -> dict[str, Any]:
+        """Description that `Space.from_json` reads."""
+        return {"type": "categorical", "choices": list(self.choices)}
+
+
+Dimension: TypeAlias = Real | Integer | Categorical
+
+
+class Space:
+    """The parameters of a problem, in order, with names if they were given.
+
+    Parameters
+    ----------
+    dimensions : sequence, mapping, scipy.optimize.Bounds or Space
+        One `Real`, `Integer` or `Categorical` per parameter; a pair ``(low, high)`` means a `Real`. A mapping
+        gives each parameter a name.
+
+    Attributes
+    ----------
+    dimensions : tuple of Real, Integer or Categorical
+    names : tuple of str or None
+    dim : int
+        Number of coordinates of the unit cube that the model sees.
+    size : float
+        Number of points, ``inf`` with a `Real` among the parameters.
+
+    Examples
+    --------
+    >>> from tcgp import Categorical, Integer, Real, Space
+    >>> scheme = Categorical(["explicit", "implicit"])
+    >>> space = Space({"step": Real(0.25, 4.0, log=True), "order": Integer(1, 5), "scheme": scheme})
+    >>> space.names, len(space), space.dim
+    (('step', 'order', 'scheme'), 3, 3)
+    >>> space.encode([[1.0, 3, "implicit"]])
+    array([[0.5, 0.5, 1. ]])
+    >>> space.decode([[0.5, 0.61, 0.2]])
+    [[1.0, 4, 'explicit']]
+    """
+
+    def __init__(self, dimensions: object) -> None:
+        self.names: tuple[str, ...] | None = None
+        items: list[Any]
+        if isinstance(dimensions, Space):
+            self.names, items = dimensions.names, list(dimensions.dimensions)
+        elif isinstance(dimensions, Mapping):
+            if not all(isinstance(name, str) and name for name in dimensions):
+                raise ValueError(
+                    f"the names of parameters must be non-empty strings, got {list(dimensions)!r}"
+                )
+            self.names, items = tuple(dimensions), list(dimensions.values())
+        elif hasattr(dimensions, "lb") and hasattr(
+            dimensions, "ub"
+        ):  # scipy.optimize.Bounds, without importing it
+            low, high = np.broadcast_arrays(np.atleast_1d(dimensions.lb), np.atleast_1d(dimensions.ub))
+            items = list(zip(low.tolist(), high.tolist(), strict=True))
+        elif isinstance(dimensions, Iterable) and not isinstance(dimensions, str):
+            items = list(dimensions)
+        else:
+            raise TypeError(f"bounds must be a sequence of (low, high) pairs or a Space, got {dimensions!r}")
+        if not items:
+            raise ValueError("a space needs at least one parameter, got none")
+        self.dimensions: tuple[Dimension, ...] = tuple(
+            _as_dimension(item, self._label(i)) for i, item in enumerate(items)
+        )
+        self.dim = sum(d.width for d in self.dimensions)
+        self.size = math.prod(d.size for d in self.dimensions)
+        edges = np.concatenate([[0], np.cumsum([d.width for d in self.dimensions])])
+        self._slices = [slice(int(a), int(b)) for a, b in itertools.pairwise(edges)]
+
+    def __len__(self) -> int:
+        return len(self.dimensions)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Space):
+            return NotImplemented
+        return self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash((self.dimensions, self.names))
+
+    def __repr__(self) -> str:
+        if self.names is None:
+            return f"Space({list(self.dimensions)!r})"
+        return f"Space({dict(zip(self.names, self.dimensions, strict=True))!r})"
+
+    @property
+    def is_real(self) -> bool:
+        """Whether every parameter is a `Real`."""
+        return all(isinstance(d, Real) for d in self.dimensions)
+
+    @property
+    def real_coordinates(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Which of the ``dim`` coordinates belong to `Real` parameters."""
+        return np.repeat([isinstance(d, Real) for d in self.dimensions], [d.width for d in self.dimensions])
+
+    def check(self, point: object) -> Point:
+        """The point as a plain list of valid values; ValueError naming the parameter if it is not one.
+
+        A mapping from names to values is accepted where the parameters have names.
+        """
+        if isinstance(point, Mapping):
+            if self.names is None:
+                raise ValueError(f"the parameters have no names: give a list of values, got {point!r}")
+            if set(point) != set(self.names):
+                raise ValueError(
+                    f"a point needs exactly the parameters {list(self.names)!r}, got {list(point)!r}"
+                )
+            point = [point[name] for name in self.names]
+        elif isinstance(point, np.ndarray):
+            point = np.atleast_1d(point).tolist()
+        elif isinstance(point, numbers.Real) and len(self) == 1:
+            point = [point]
+        if not isinstance(point, Sequence) or isinstance(point, str) or len(point) != len(self):
+            raise ValueError(f"a point needs {len(self)} values, one per parameter, got {point!r}")
+        values = []
+        for i, (dimension, value) in enumerate(zip(self.dimensions, point, strict=True)):
+            try:
+                values.append(dimension.check(value))
+            except ValueError as error:
+                raise ValueError(f"{self._label(i)}: {error}") from None
+        return values
+
+    def encode(self, points: Iterable[Sequence[Value]]) -> FloatArray:
+        """Codes of points.
+
+        Parameters
+        ----------
+        points : iterable of m points, as returned by `check`, `decode` or `from_unit`
+
+        Returns
+        -------
+        array of shape (m, dim)
+        """
+        rows = [self._encode_one(point) for point in points]
+        return np.array(rows, dtype=np.float64).reshape(len(rows), self.dim)
+
+    def decode(self, codes: ArrayLike) -> list[Point]:
+        """Points nearest to codes.
+
+        Parameters
+        ----------
+        codes : array of shape (m, dim), in the unit cube
+
+        Returns
+        -------
+        list of m points
+        """
+        rows = np.asarray(codes, dtype=np.float64).tolist()
+        pairs = list(zip(self.dimensions, self._slices, strict=True))
+        return [[dimension.decode(row[part]) for dimension, part in pairs] for row in rows]
+
+    def from_unit(self, shares: ArrayLike) -> list[Point]:
+        """Points at given shares of each parameter's range: uniform shares give uniform points.
+
+        Parameters
+        ----------
+        shares : array of shape (m, len(space)), in [0, 1]
+
+        Returns
+        -------
+        list of m points
+        """
+        rows = np.asarray(shares, dtype=np.float64).tolist()
+        return [[d.quantile(u) for d, u in zip(self.dimensions, row, strict=True)] for row in rows]
+
+    def sample(self, n: int, rng: np.random.Generator) -> list[Point]:
+        """``n`` independent points, uniform in the unit cube."""
+        return self.from_unit(rng.random((n, len(self))))
+
+    def points(self) -> Iterator[Point]:
+        """All points of a finite space."""
+        return (list(values) for values in itertools.product(*(d.values() for d in self.dimensions)))
+
+    def neighbours(self, point: Point) -> list[Point]:
+        """Points that differ from ``point`` in one integer or categorical parameter."""
+        return [
+            [*point[:i], value, *point[i + 1 :]]
+            for i, dimension in enumerate(self.dimensions)
+            for value in dimension.neighbours(point[i])
+        ]
+
+    def as_argument(self, point: Point) -> Any:
+        """The point in the form a user's function takes.
+
+        A dict if the parameters have names, an array if all are real, and a list otherwise.
+        """
+        if self.names is not None:
+            return dict(zip(self.names, point, strict=True))
+        return np.array(point, dtype=np.float64) if self.is_real else list(point)
+
+    def to_json(self) -> dict[str, Any]:
+        """Description made of dicts, lists, strings and numbers; floats keep every bit through JSON."""
+        return {
+            "names": None if self.names is None else list(self.names),
+            "dimensions": [d.to_json() for d in self.dimensions],
+        }
+
+    @classmethod
+    def from_json(cls, description: Mapping[str, Any]) -> Space:
+        """The space that `to_json` described.
+
+        Examples
+        --------
+        >>> from tcgp import Space
+        >>> space = Space([(0, 1), (-5.0, 5.0)])
+        >>> Space.from_json(space.to_json()) == space
+        True
+        """
+        try:
+            dimensions = [_dimension_from_json(item) for item in description["dimensions"]]
+            names = description["names"]
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"not a description of a space: {description!r}") from error
+        return cls(dimensions if names is None else dict(zip(names, dimensions, strict=True)))
+
+    def _encode_one(self, point: Sequence[Value]) -> list[float]:
+        pairs = zip(self.dimensions, point, strict=True)
+        return [u for dimension, value in pairs for u in dimension.encode(value)]
+
+    def _label(self, i: int) -> str:
+        return f"parameter {i}" if self.names is None else f"parameter {self.names[i]!r}"
+
+
+def _as_dimension(item: object, label: str) -> Dimension:
+    """A dimension, from itself or from a (low, high) pair."""
+    if isinstance(item, Real | Integer | Categorical):
+        return item
+    try:
+        low, high = cast(tuple[float, float], item)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"{label} must be a Real, an Integer, a Categorical or a (low, high) pair, got {item!r}"
+        ) from None
+    try:
+        return Real(low, high)
+    except ValueError as error:
+        raise ValueError(f"{label}: {error}") from None
+
+
+def _dimension_from_json(item: Mapping[str, Any]) -> Dimension:
+    fields = dict(item)
+    kind = {"real": Real, "integer": Integer, "categorical": Categorical}[fields.pop("type")]
+    dimension: Dimension = kind(**fields)
+    return dimension
+
+
+def _as_float(value: object) -> float | None:
+    """``value`` as a float, or None if it is not a number."""
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.item()
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None
+
+
+def _as_int(value: object) -> int | None:
+    """``value`` as an int, or None if it is not a whole number."""
+    number = _as_float(value)
+    if number is None or not number.is_integer():
+        return None
+    return int(value) if isinstance(value, numbers.Integral) else int(number)
+
+
+def _clip(u: float) -> float:
+    return min(max(u, 0.0), 1.0)

@@ -16,7 +16,7 @@ __all__ = ["descend", "log_rho_bounds", "select_lengthscales"]
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
 Interval = tuple[float, float]
 
-# Candidates of the scan, in units of the box: sqrt(d) times these for the isotropic ones, this range for the rest.
+# Candidates of the scan, in units of the box: sqrt(d) times the first for the isotropic ones.
 _ISOTROPIC = (0.1, 0.3, 1.0, 3.0)
 _SCAN_RANGE = (0.05, 100.0)
 _SCAN_SIZE = 28

@@ -1,0 +1,92 @@
+"""The concentrated likelihood against SciPy's multivariate normal, and its gradient against differences."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from scipy.stats import multivariate_normal
+
+from tcgp.gp.kernels import SMOOTHNESSES, correlation
+from tcgp.gp.likelihood import ConcentratedLikelihood
+from tcgp.gp.relaxed import RelaxedLikelihood
+
+
+def data(n=25, d=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d))
+    return X, np.sin(5.0 * X[:, 0]) + X[:, 1] ** 2 - 0.3 * X[:, -1]
+
+
+LOG_RHO = np.log([0.4, 0.8, 2.0])
+
+
+def central_difference(function, x, step=1e-5):
+    return np.array(
+        [(function(x + step * e) - function(x - step * e)) / (2.0 * step) for e in np.eye(len(x))]
+    )
+
+
+def test_value_is_the_smallest_over_mean_and_variance():
+    X, z = data()
+    K = correlation(cdist(X / np.exp(LOG_RHO), X / np.exp(LOG_RHO), "sqeuclidean"), 2)
+    ones = np.ones(len(z))
+    mean = ones @ np.linalg.solve(K, z) / (ones @ np.linalg.solve(K, ones))
+    variance = (z - mean) @ np.linalg.solve(K, z - mean) / len(z)
+
+    def nll(m, v):
+        return -multivariate_normal(np.full(len(z), m), v * K).logpdf(z)
+
+    value = ConcentratedLikelihood(X, z, 2).value(LOG_RHO)
+    assert value == pytest.approx(nll(mean, variance), rel=1e-9)
+    for m, v in [(mean + 0.05, variance), (mean, 1.05 * variance), (mean, 0.95 * variance)]:
+        assert value < nll(m, v)
+
+
+def test_known_mean_and_variance_are_used():
+    X, z = data()
+    K = correlation(cdist(X / np.exp(LOG_RHO), X / np.exp(LOG_RHO), "sqeuclidean"), 2)
+    expected = -multivariate_normal(np.full(len(z), 0.2), 1.7 * K).logpdf(z)
+    assert ConcentratedLikelihood(X, z, 2, mean=0.2, variance=1.7).value(LOG_RHO) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("p", SMOOTHNESSES)
+@pytest.mark.parametrize("known", [{}, {"mean": 0.2}, {"mean": 0.2, "variance": 1.7}])
+def test_gradient_equals_finite_differences(p, known):
+    X, z = data()
+    likelihood = ConcentratedLikelihood(X, z, p, **known)
+    value, gradient = likelihood.value_and_gradient(LOG_RHO)
+    assert value == pytest.approx(likelihood.value(LOG_RHO), rel=1e-12)
+    np.testing.assert_allclose(gradient, central_difference(likelihood.value, LOG_RHO), rtol=1e-5)
+
+
+@pytest.mark.parametrize("level", [0.1, 0.3, 0.6])
+def test_relaxed_gradient_equals_finite_differences(level):
+    X, z = data(n=40)
+    likelihood = RelaxedLikelihood(X, z, 2, float(np.quantile(z, level)))
+    value, gradient = likelihood.value_and_gradient(LOG_RHO)
+    assert value == pytest.approx(likelihood.value(LOG_RHO), rel=1e-12)
+    np.testing.assert_allclose(gradient, central_difference(likelihood.value, LOG_RHO), rtol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_relaxed_values_solve_the_quadratic_program(seed):
+    """Optimality of a convex program: feasible, and no gradient component points to a feasible descent."""
+    X, z = data(n=40, seed=seed)
+    threshold = float(np.quantile(z, 0.25))
+    completed = RelaxedLikelihood(X, z, 2, threshold).complete(LOG_RHO)
+    K = correlation(cdist(X / np.exp(LOG_RHO), X / np.exp(LOG_RHO), "sqeuclidean"), 2)
+    ones = np.ones(len(z))
+    mean = ones @ np.linalg.solve(K, completed) / (ones @ np.linalg.solve(K, ones))
+    a = np.linalg.solve(K, completed - mean)
+    relaxed = z > threshold
+    at_bound = relaxed & (completed <= threshold + 1e-9)
+    np.testing.assert_array_equal(completed[~relaxed], z[~relaxed])
+    assert (completed[relaxed] >= threshold).all()
+    scale = np.abs(a).max()
+    assert (a[at_bound] > -1e-6 * scale).all()
+    assert np.abs(a[relaxed & ~at_bound]).max(initial=0.0) < 1e-6 * scale
+
+
+def test_a_threshold_above_all_data_relaxes_nothing():
+    X, z = data()
+    plain = ConcentratedLikelihood(X, z, 2).value(LOG_RHO)
+    assert RelaxedLikelihood(X, z, 2, np.inf).value(LOG_RHO) == pytest.approx(plain, rel=1e-12)

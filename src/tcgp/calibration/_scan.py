@@ -1,0 +1,354 @@
+"""Deterministic minimization of a selection criterion over (beta, lambda): scan the box, then refine.
+
+A criterion depends on the law through the occurrence ratio κ and the tPIT values U_i of the few observations
+below the threshold. Both are smooth in (log beta, log lambda); the criterion, a supremum, is not.
+
+1. κ on a grid of the box. Σ w_i Θ(a_i / lambda) is a correlation of the histogram of log|a_i| with a table
+   of Θ, so that one small matrix product gives all of them, whatever the number of observations.
+2. The U_i and the criterion on the grid, but only where a lower bound that κ alone gives lets them matter.
+3. The best cells are refined together. Around each, κ and the U_i are evaluated at 3 × 3 nodes and
+   interpolated to 9 × 9 points; the patch shrinks around the best point. The last patch is evaluated with the
+   exact law.
+
+Everything but the last step uses the tables of `tcgp.calibration._tail_table`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+import numpy as np
+
+from tcgp._typing import BoolArray, FloatArray, IntArray
+from tcgp.calibration._tail_table import TailTable, tail_table
+from tcgp.calibration.tail import Criterion, TailProblem, criterion_named
+from tcgp.laws import GeneralizedNormal
+
+__all__ = ["scan"]
+
+Range: TypeAlias = tuple[float, float]
+# Values of log κ (m,) and log(−log U) (m, k) at m laws.
+Fields: TypeAlias = tuple[FloatArray, FloatArray]
+
+# The grid of the scan: steps of 20 % in beta and in lambda.
+_SHAPE = _N_BETA, _N_SCALE = 25, 40
+# Bins of log|a| per step of log lambda.
+_BINS_PER_STEP = 3
+_LOG_ABS_START, _LOG_ABS_STOP = -12.0, 14.0
+# Candidates spread evenly over the box, as many as the paper draws.
+_N_EVEN = 900
+# Cells of the grid that are refined, and how far apart they must be, in steps of the grid.
+_N_CELLS, _SEPARATION = 5, 1
+# The criterion is evaluated where its lower bound is at most this much above the best value of the grid.
+_MARGIN = 0.05
+# Candidates of lowest bound that are evaluated first.
+_N_FIRST = 48
+
+# Half-width of the first patches in log beta and log lambda, their shrinkage, how many survive each level.
+_WIDTH, _SHRINKAGE = 0.12, 0.35
+_SURVIVORS = (6, 4, 3, 2)
+# A value better by less than this does not take precedence over the evenly spread candidates.
+_TIE = 1e-3
+# Draws a patch to its centre where the criterion is flat.
+_INERTIA = 1e-7
+
+# Bounds that keep logarithms and their interpolation finite.
+_LARGEST_LOG_ABS = 300.0
+_SMALLEST_LOG, _LARGEST_LOG = -50.0, 27.0
+_TINY = 1e-300
+
+
+def scan(problem: TailProblem, criterion: str, beta_range: Range, scale_range: Range) -> tuple[float, float]:
+    """Return the (beta, lambda) that minimizes a criterion over a box."""
+    box = np.log([beta_range, scale_range])
+    grid = _grid(beta_range, scale_range)
+    data = _TabulatedProblem.of(problem, grid.table)
+    objective = _Objective.of(problem, criterion)
+    points = _starts(data, objective, grid)
+    widths = np.full(len(points), _WIDTH)
+    for survivors in _SURVIVORS:
+        points, widths, values = _refine(points, widths, box, data.fields, objective)
+        # The first is the best of the evenly spread candidates, and stays.
+        kept = np.append(0, 1 + np.argsort(values[1:], kind="stable")[: survivors - 1])
+        points, widths = points[kept], widths[kept]
+    points, _, _ = _refine(points, widths, box, lambda nodes: _exact_fields(problem, nodes), objective)
+    values = objective(*_exact_fields(problem, points))
+    best = int(np.argmin(values)) if values[0] > values.min() + _TIE else 0
+    beta, scale = np.exp(points[best])
+    return float(np.clip(beta, *beta_range)), float(np.clip(scale, *scale_range))
+
+
+@dataclass(frozen=True)
+class _Objective:
+    """A criterion as a function of κ and the U_i, and a lower bound from κ alone."""
+
+    criterion: Criterion
+    bound: Callable[[FloatArray, float], FloatArray] | None
+    jumps: FloatArray
+    frequency: float
+
+    @classmethod
+    def of(cls, problem: TailProblem, criterion: str) -> _Objective:
+        return cls(
+            criterion_named(criterion), _BOUNDS.get(criterion), problem.jumps, problem.excursion_frequency
+        )
+
+    def __call__(self, log_kappa: FloatArray, log_neg_log_pit: FloatArray) -> FloatArray:
+        pit = np.exp(-np.exp(log_neg_log_pit))
+        return self.criterion(pit, self.jumps, np.exp(log_kappa), self.frequency)
+
+
+# At u = 1 the step function is 1 and the supremum known; "thres" and "rule1" have no bound but zero.
+_BOUNDS: dict[str, Callable[[FloatArray, float], FloatArray]] = {
+    "joint": lambda kappa, p: np.abs(1.0 - kappa),
+    "occ": lambda kappa, p: p * np.abs(1.0 - kappa),
+    "rule2": lambda kappa, p: np.abs(1.0 - 1.0 / kappa),
+    "rule3": lambda kappa, p: np.abs(1.0 - 1.0 / kappa),
+}
+
+
+@dataclass(frozen=True)
+class _TabulatedProblem:
+    """A problem prepared for table look-ups."""
+
+    table: TailTable
+    # The n values at the threshold, then the k values below it.
+    log_abs: FloatArray
+    positive: BoolArray
+    below: IntArray
+    # Σ w Θ(a) = Σ_{a > 0} w + Σ ± w Θ(−|a|).
+    signed_weights: FloatArray
+    positive_weight: float
+    frequency: float
+
+    @classmethod
+    def of(cls, problem: TailProblem, table: TailTable) -> _TabulatedProblem:
+        values = np.concatenate([problem.at_threshold, problem.at_values])
+        n = len(problem.at_threshold)
+        positive = values > 0.0
+        with np.errstate(divide="ignore"):
+            log_abs = np.clip(np.log(np.abs(values)), -_LARGEST_LOG_ABS, _LARGEST_LOG_ABS)
+        signed_weights = np.where(positive[:n], -problem.weights, problem.weights)
+        positive_weight = float(problem.weights[positive[:n]].sum())
+        frequency = problem.excursion_frequency
+        return cls(table, log_abs, positive, problem.below, signed_weights, positive_weight, frequency)
+
+    def fields(self, points: FloatArray) -> Fields:
+        """log κ and log(−log U) at m points (log beta, log lambda)."""
+        n = len(self.signed_weights)
+        log_tail = self._log_tail(points, self.log_abs)
+        kappa = (np.exp(log_tail[:, :n]) @ self.signed_weights + self.positive_weight) / self.frequency
+        return np.log(np.maximum(kappa, _TINY)), self._log_neg_log_pit(
+            log_tail[:, n:], log_tail[:, self.below]
+        )
+
+    def log_neg_log_pit(self, points: FloatArray) -> FloatArray:
+        """log(−log U) at m points; (m, k)."""
+        n, k = len(self.signed_weights), len(self.below)
+        log_tail = self._log_tail(points, np.concatenate([self.log_abs[n:], self.log_abs[self.below]]))
+        return self._log_neg_log_pit(log_tail[:, :k], log_tail[:, k:])
+
+    def _log_tail(self, points: FloatArray, log_abs: FloatArray) -> FloatArray:
+        """log Θ(−|r|) at m points and given log|r|."""
+        log_neg_log_q = self.table.log_neg_log_q(points[:, 0], points[:, 1], log_abs)
+        out: FloatArray = -np.exp(np.minimum(log_neg_log_q, _LARGEST_LOG)) - np.log(2.0)
+        return out
+
+    def _log_neg_log_pit(self, at_values: FloatArray, at_threshold: FloatArray) -> FloatArray:
+        """log(−log U) from the log tails at the values and at the threshold; (m, k)."""
+        n = len(self.signed_weights)
+        log_cdf = [
+            np.where(positive, np.log1p(-np.exp(log_tail)), log_tail) if positive.any() else log_tail
+            for positive, log_tail in (
+                (self.positive[n:], at_values),
+                (self.positive[self.below], at_threshold),
+            )
+        ]
+        return _clipped_log(log_cdf[1] - log_cdf[0])
+
+
+def _exact_fields(problem: TailProblem, points: FloatArray) -> Fields:
+    """log κ and log(−log U) at m points, without tables."""
+    beta, scale = np.exp(points).T
+    law = GeneralizedNormal(beta[:, None], scale[:, None])
+    kappa = problem.occurrence_ratio(law)
+    with np.errstate(divide="ignore"):
+        neg_log_pit = -np.log(problem.thresholded_pit(law))
+    return np.log(np.maximum(kappa, _TINY)), _clipped_log(neg_log_pit)
+
+
+def _clipped_log(value: FloatArray) -> FloatArray:
+    """Logarithm of a nonnegative value, within finite bounds."""
+    return np.log(np.clip(value, np.exp(_SMALLEST_LOG), np.exp(_LARGEST_LOG)))
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """What the scan of a box needs and no datum changes."""
+
+    table: TailTable
+    log_beta: FloatArray
+    log_scale: FloatArray
+    bin_start: float
+    bin_width: float
+    n_bins: int
+    # Θ(−e^u) at the values u = log|a| − log lambda that bins and grid can meet, for each beta; (u, beta).
+    tails: FloatArray
+    # Evenly spread candidates (log beta, log lambda), the cells around them and their bilinear weights.
+    even: FloatArray
+    even_cells: IntArray
+    even_weights: FloatArray
+
+    def points(self, cells: IntArray) -> FloatArray:
+        """(log beta, log lambda) of cells, numbered row by row with one row per lambda; (m, 2)."""
+        row, column = np.divmod(cells, len(self.log_beta))
+        return np.column_stack([self.log_beta[column], self.log_scale[row]])
+
+    def log_kappa(self, data: _TabulatedProblem) -> FloatArray:
+        """log κ in every cell; (lambda · beta,)."""
+        n = len(data.signed_weights)
+        position = np.clip((data.log_abs[:n] - self.bin_start) / self.bin_width, 0.0, self.n_bins - 1.001)
+        left = position.astype(np.intp)
+        fraction = position - left
+        shift = _BINS_PER_STEP * (len(self.log_scale) - 1)
+        histogram = np.bincount(
+            np.concatenate([left, left + 1]) + shift,
+            np.concatenate([data.signed_weights * (1.0 - fraction), data.signed_weights * fraction]),
+            minlength=self.n_bins + 2 * shift,
+        )
+        # Row j of the windows is the histogram of log|a| − log lambda_j.
+        windows = np.lib.stride_tricks.sliding_window_view(histogram, len(self.tails))[::_BINS_PER_STEP]
+        kappa = (windows @ self.tails + data.positive_weight) / data.frequency
+        return np.log(np.maximum(kappa, _TINY)).ravel()
+
+
+@lru_cache(maxsize=4)
+def _grid(beta_range: Range, scale_range: Range) -> _Grid:
+    """Prepare the scan of a box, at the first call."""
+    table = tail_table(beta_range)
+    box = np.log([beta_range, scale_range])
+    log_beta, log_scale = (np.linspace(low, high, n) for (low, high), n in zip(box, _SHAPE, strict=True))
+    steps = np.array([log_beta[1] - log_beta[0], log_scale[1] - log_scale[0]])
+    bin_width = steps[1] / _BINS_PER_STEP
+    n_bins = int(np.ceil((_LOG_ABS_STOP - _LOG_ABS_START) / bin_width))
+    n_ratios = n_bins + _BINS_PER_STEP * (_N_SCALE - 1)
+    log_ratio = _LOG_ABS_START - box[1, 1] + bin_width * np.arange(n_ratios)
+    log_neg_log_q = table.log_neg_log_q(log_beta, np.zeros(_N_BETA), log_ratio)
+    tails = 0.5 * np.exp(-np.exp(np.minimum(log_neg_log_q, _LARGEST_LOG)))
+    even = np.log(_evenly_spread(_N_EVEN, np.array([beta_range, scale_range])))
+    position = (even - box[:, 0]) / steps
+    corner = np.minimum(position.astype(np.intp), np.array([_N_BETA - 2, _N_SCALE - 2]))
+    u, v = (position - corner).T
+    cell = corner[:, 1] * _N_BETA + corner[:, 0]
+    return _Grid(
+        table=table,
+        log_beta=log_beta,
+        log_scale=log_scale,
+        bin_start=_LOG_ABS_START,
+        bin_width=bin_width,
+        n_bins=n_bins,
+        tails=np.ascontiguousarray(tails.T),
+        even=even,
+        even_cells=cell[:, None] + np.array([0, 1, _N_BETA, _N_BETA + 1]),
+        even_weights=np.column_stack([(1 - u) * (1 - v), u * (1 - v), (1 - u) * v, u * v]),
+    )
+
+
+def _evenly_spread(n: int, box: FloatArray) -> FloatArray:
+    """The first n points of a Kronecker sequence (plastic number), of low discrepancy, in a box; (n, 2)."""
+    plastic = 1.32471795724474602596
+    unit = (0.5 + np.arange(1, n + 1)[:, None] * np.array([1 / plastic, 1 / plastic**2])) % 1.0
+    out: FloatArray = box[:, 0] + unit * (box[:, 1] - box[:, 0])
+    return out
+
+
+def _starts(data: _TabulatedProblem, objective: _Objective, grid: _Grid) -> FloatArray:
+    """The best of the evenly spread candidates, then the best cells of the grid; (m, 2)."""
+    log_kappa = grid.log_kappa(data)
+    even_log_kappa = np.einsum("ij,ij->i", log_kappa[grid.even_cells], grid.even_weights)
+    even_values = _evaluate_pruned(
+        even_log_kappa, lambda some: data.log_neg_log_pit(grid.even[some]), objective, margin=0.0
+    )
+    values = _evaluate_pruned(
+        log_kappa, lambda some: data.log_neg_log_pit(grid.points(some)), objective, margin=_MARGIN
+    )
+    return np.vstack([grid.even[np.argmin(even_values)], grid.points(_separated(values))])
+
+
+def _evaluate_pruned(
+    log_kappa: FloatArray,
+    log_neg_log_pit: Callable[[IntArray], FloatArray],
+    objective: _Objective,
+    margin: float,
+) -> FloatArray:
+    """The criterion where its bound allows a value within a margin of the best; infinite elsewhere."""
+    values = np.full(len(log_kappa), np.inf)
+
+    def evaluate(some: IntArray) -> None:
+        values[some] = objective(log_kappa[some], log_neg_log_pit(some))
+
+    if objective.bound is None:
+        evaluate(np.arange(len(log_kappa)))
+        return values
+    bound = objective.bound(np.exp(log_kappa), objective.frequency)
+    evaluate(np.argpartition(bound, _N_FIRST)[:_N_FIRST])
+    evaluate(np.flatnonzero((bound <= values.min() + margin) & np.isinf(values)))
+    return values
+
+
+def _separated(values: FloatArray) -> IntArray:
+    """The best cells, none too close to a better one."""
+    order = np.argsort(values, kind="stable")[: int(np.isfinite(values).sum())]
+    row, column = np.divmod(order, _N_BETA)
+    free = np.ones(len(order), dtype=bool)
+    chosen: list[int] = []
+    while free.any() and len(chosen) < _N_CELLS:
+        first = int(np.argmax(free))
+        chosen.append(first)
+        free &= (np.abs(row - row[first]) > _SEPARATION) | (np.abs(column - column[first]) > _SEPARATION)
+    return order[chosen]
+
+
+# A patch: 3 × 3 nodes, 9 × 9 points, and the matrix that interpolates from the former to the latter.
+def _quadratic(u: FloatArray) -> FloatArray:
+    """Lagrange polynomials of the nodes −1, 0, 1 at u; (len(u), 3)."""
+    return np.column_stack([u * (u - 1) / 2, 1 - u * u, u * (u + 1) / 2])
+
+
+def _square(u: FloatArray) -> FloatArray:
+    """All pairs of entries of u; (len(u)², 2)."""
+    return np.column_stack([np.repeat(u, len(u)), np.tile(u, len(u))])
+
+
+_FINE = np.linspace(-1.0, 1.0, 9)
+_NODES = _square(np.array([-1.0, 0.0, 1.0]))
+_POINTS = _square(_FINE)
+_INTERPOLATION = np.kron(_quadratic(_FINE), _quadratic(_FINE))
+_PENALTY = _INERTIA * (_POINTS**2).sum(axis=1)
+
+
+def _refine(
+    points: FloatArray,
+    widths: FloatArray,
+    box: FloatArray,
+    fields: Callable[[FloatArray], Fields],
+    objective: _Objective,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Move each point to the best of a patch around it; return points, new widths, and modelled values."""
+    m = len(points)
+    half = widths[:, None]
+    centres = np.clip(points, box[:, 0] + half, box[:, 1] - half)
+    nodes = centres[:, None, :] + half[:, None] * _NODES
+    log_kappa, log_neg_log_pit = fields(nodes.reshape(-1, 2))
+    log_kappa = log_kappa.reshape(m, len(_NODES)) @ _INTERPOLATION.T
+    log_neg_log_pit = _INTERPOLATION @ log_neg_log_pit.reshape(m, len(_NODES), -1)
+    values = objective(log_kappa, log_neg_log_pit) + _PENALTY
+    best = np.argmin(values, axis=1)
+    moved = centres + half * _POINTS[best]
+    # A patch that ends on its own edge, and not on that of the box, has further to go.
+    inside = (moved > box[:, 0] + 1e-12) & (moved < box[:, 1] - 1e-12)
+    on_edge = ((np.abs(_POINTS[best]) == 1.0) & inside).any(axis=1)
+    return moved, np.where(on_edge, widths, _SHRINKAGE * widths), values[np.arange(m), best]

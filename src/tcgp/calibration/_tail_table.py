@@ -1,0 +1,69 @@
+"""Tables of the generalized normal law, built once per process, that make a scan of (beta, scale) cheap.
+
+Θ_{beta,scale}(r) depends on r and scale only through log|r| − log scale. With Q = 2 Θ(−|r|), the probability
+of a larger |r|, the table holds H = log(−log Q) on a grid of (log beta, zeta), where zeta grows like
+log|r| − log scale below the median of |r| and like beta (log|r| − log scale) above it. In these coordinates H
+is nearly linear far on both sides, so that bilinear interpolation and linear extrapolation are accurate:
+the error on Q is below 5e-4, and 2e-5 on average, for every beta in the range.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from scipy import special
+
+from tcgp._typing import FloatArray
+from tcgp.laws import GeneralizedNormal
+
+__all__ = ["TailTable", "tail_table"]
+
+_LOG_BETA_STEPS = 64
+_ZETA_START, _ZETA_STOP, _ZETA_STEP = -8.0, 14.0, 0.1
+# The median of |r| varies like 22 beta⁻¹ near beta = 0.1 and needs a finer grid of beta than H.
+_MEDIAN_REFINEMENT = 20
+
+
+class TailTable:
+    """Interpolates log(−log Q) over a range of beta; see the head of this module."""
+
+    def __init__(self, beta_range: tuple[float, float]) -> None:
+        self.start, stop = np.log(beta_range)
+        self.step = (stop - self.start) / _LOG_BETA_STEPS
+        fine_grid = np.linspace(self.start, stop, _LOG_BETA_STEPS * _MEDIAN_REFINEMENT + 1)
+        self._fine_grid = fine_grid
+        self._log_median = np.log(special.gammaincinv(np.exp(-fine_grid), 0.5)) * np.exp(-fine_grid)
+        beta = np.exp(fine_grid[::_MEDIAN_REFINEMENT, None])
+        zeta = _ZETA_START + _ZETA_STEP * np.arange(round((_ZETA_STOP - _ZETA_START) / _ZETA_STEP) + 1)
+        log_ratio = np.where(zeta > 0.0, zeta / beta, zeta) + self._log_median[::_MEDIAN_REFINEMENT, None]
+        log_q = GeneralizedNormal(beta, 1.0).logcdf(-np.exp(log_ratio)) + np.log(2.0)
+        self._columns = len(zeta)
+        self._values = np.log(-log_q).ravel()
+
+    def log_neg_log_q(self, log_beta: FloatArray, log_scale: FloatArray, log_abs: FloatArray) -> FloatArray:
+        """H at m laws, given as arrays (m,), and at n values of log|r|; (m, n)."""
+        row = (log_beta - self.start) / self.step
+        i = np.clip(row.astype(np.intp), 0, _LOG_BETA_STEPS - 1)
+        u = (row - i)[:, None]
+        shift = log_scale + np.interp(log_beta, self._fine_grid, self._log_median)
+        log_ratio = log_abs - shift[:, None]
+        zeta = np.where(log_ratio > 0.0, np.exp(log_beta)[:, None] * log_ratio, log_ratio)
+        column = (zeta - _ZETA_START) * (1.0 / _ZETA_STEP)
+        j = np.clip(column, 0.0, self._columns - 2.0).astype(np.intp)
+        v = column - j
+        j += (i * self._columns)[:, None]
+        values = self._values
+        lower: FloatArray = values[j]
+        lower += v * (values[j + 1] - lower)
+        j += self._columns
+        upper = values[j]
+        upper += v * (values[j + 1] - upper)
+        lower += u * (upper - lower)
+        return lower
+
+
+@lru_cache(maxsize=4)
+def tail_table(beta_range: tuple[float, float]) -> TailTable:
+    """The table of a range of beta, built at the first call (about 10 ms)."""
+    return TailTable(beta_range)

@@ -100,11 +100,13 @@ class Real:
 
     def quantile(self, u: float) -> float:
         """Value below which lies the share ``u`` of the range."""
+        if u <= 0.0 or u >= 1.0:  # exact, which the logarithms are not
+            return self.high if u >= 1.0 else self.low
         if self.log:
             x = math.exp((1.0 - u) * math.log(self.low) + u * math.log(self.high))
         else:
             x = (1.0 - u) * self.low + u * self.high
-        return min(max(float(x), self.low), self.high)
+        return min(max(x, self.low), self.high)
 
     def values(self) -> Iterator[float]:
         """Refuse: a real parameter has no list of values."""

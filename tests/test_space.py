@@ -1,0 +1,191 @@
+"""Spaces: what a point is, and its way to the unit cube and back."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import Bounds
+
+from tcgp.space import Categorical, Integer, Real, Space
+
+MIXED = Space(
+    {
+        "length": Real(-3.0, 5.0),
+        "rate": Real(1e-6, 1e2, log=True),
+        "count": Integer(-2, 7),
+        "layers": Integer(1, 1000, log=True),
+        "kind": Categorical(["a", "b", "c"]),
+        "flag": Categorical([True, False]),
+        "fixed": Categorical(["only"]),
+    }
+)
+
+
+def test_pairs_and_scipy_bounds_mean_reals() -> None:
+    expected = Space([Real(0.0, 1.0), Real(-2.0, 3.0)])
+    assert Space([(0, 1), (-2, 3)]) == expected
+    assert Space(np.array([[0.0, 1.0], [-2.0, 3.0]])) == expected
+    assert Space(Bounds([0, -2], [1, 3])) == expected
+    assert Space(expected) == expected
+
+
+def test_number_of_coordinates_counts_one_hot_codes() -> None:
+    # 2 reals, 2 integers, 3 for three choices, 1 for two choices, 0 for one choice
+    assert MIXED.dim == 8
+    assert len(MIXED) == 7
+
+
+def test_size_is_finite_only_without_reals() -> None:
+    assert MIXED.size == math.inf
+    assert Space([Integer(1, 3), Categorical("ab cd".split()), Integer(0, 1)]).size == 12
+
+
+def test_points_lists_every_point_once() -> None:
+    space = Space([Integer(1, 3), Categorical(["x", "y"])])
+    assert list(space.points()) == [[1, "x"], [1, "y"], [2, "x"], [2, "y"], [3, "x"], [3, "y"]]
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=8, max_size=8))
+def test_decoded_points_are_valid_and_stay_where_they_are(code: list[float]) -> None:
+    (point,) = MIXED.decode([code])
+    assert MIXED.check(point) == point
+    snapped = MIXED.encode([point])
+    assert np.all((snapped >= 0.0) & (snapped <= 1.0))
+    (again,) = MIXED.decode(snapped)
+    # Discrete values come back exactly; a real goes through one division and one product, or a log and an exp,
+    # each with a relative error of a few 1e-16 of the range.
+    assert again[2:] == point[2:]
+    assert again[0] == pytest.approx(point[0], abs=1e-14)
+    assert again[1] == pytest.approx(point[1], rel=1e-13)
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=7, max_size=7))
+def test_shares_give_valid_points(shares: list[float]) -> None:
+    (point,) = MIXED.from_unit([shares])
+    assert MIXED.check(point) == point
+
+
+def test_values_are_plain_python_objects() -> None:
+    (point,) = MIXED.decode(np.full((1, 8), 0.5))
+    assert [type(value) for value in point] == [float, float, int, int, str, bool, str]
+
+
+@pytest.mark.parametrize("dimension", [Integer(-2, 7), Integer(1, 30, log=True), Integer(5, 5)])
+def test_integers_round_trip(dimension: Integer) -> None:
+    for value in dimension.values():
+        assert dimension.decode(dimension.encode(value)) == value
+
+
+def test_integers_at_the_largest_range_round_trip() -> None:
+    dimension = Integer(0, 2**52 - 1)
+    for value in (0, 1, 2**51, 2**52 - 1):
+        assert dimension.decode(dimension.encode(value)) == value
+
+
+def test_linear_integers_are_equally_likely() -> None:
+    values = [row[0] for row in Space([Integer(0, 4)]).from_unit((np.arange(1000)[:, None] + 0.5) / 1000)]
+    assert np.bincount(values).tolist() == [200] * 5
+
+
+def test_categories_are_equally_far_from_each_other() -> None:
+    codes = Space([Categorical(["a", "b", "c", "d"])]).encode([["a"], ["b"], ["c"], ["d"]])
+    distances = {round(float(np.linalg.norm(p - q)), 12) for p in codes for q in codes if (p != q).any()}
+    assert len(distances) == 1
+
+
+def test_real_bounds_are_reached_exactly() -> None:
+    for dimension in (Real(0.1, 0.3), Real(1e-3, 0.7, log=True)):
+        assert dimension.quantile(0.0) == dimension.low
+        assert dimension.quantile(1.0) == dimension.high
+
+
+def test_neighbours_differ_in_one_discrete_parameter() -> None:
+    point = [0.0, 1.0, 3, 10, "a", True, "only"]
+    neighbours = MIXED.neighbours(point)
+    assert all(sum(a != b for a, b in zip(point, q, strict=True)) == 1 for q in neighbours)
+    assert all(MIXED.check(q) == q and q[:2] == point[:2] for q in neighbours)
+    assert {q[4] for q in neighbours} == {"a", "b", "c"}
+    assert {2, 4} <= {q[2] for q in neighbours}
+
+
+def test_space_and_points_survive_json() -> None:
+    rng = np.random.default_rng(0)
+    again = Space.from_json(json.loads(json.dumps(MIXED.to_json())))
+    assert again == MIXED
+    assert again.names == MIXED.names
+    points = MIXED.sample(100, rng)
+    assert json.loads(json.dumps(points)) == points
+
+
+def test_spaces_with_other_names_or_bounds_differ() -> None:
+    assert Space({"a": (0, 1)}) != Space({"b": (0, 1)})
+    assert Space([(0, 1)]) != Space([(0, 2)])
+    assert Space([(0, 1)]) != Space([Integer(0, 1)])
+
+
+def test_a_function_gets_an_array_a_dict_or_a_list() -> None:
+    assert isinstance(Space([(0, 1)]).as_argument([0.5]), np.ndarray)
+    assert Space({"a": (0, 1)}).as_argument([0.5]) == {"a": 0.5}
+    assert Space([(0, 1), Integer(0, 3)]).as_argument([0.5, 2]) == [0.5, 2]
+
+
+def test_check_accepts_arrays_mappings_and_numpy_scalars() -> None:
+    assert Space([(0, 1), (0, 1)]).check(np.array([0.25, 1])) == [0.25, 1.0]
+    assert Space({"a": (0, 1), "n": Integer(0, 9)}).check({"n": np.int64(3), "a": 1}) == [1.0, 3]
+    assert Space([(0, 1)]).check(0.5) == [0.5]
+    assert Space([Integer(0, 9)]).check([3.0]) == [3]
+
+
+@pytest.mark.parametrize(
+    ("point", "message"),
+    [
+        ([0.5], "needs 2 values"),
+        ("ab", "needs 2 values"),
+        ([0.5, 1.5], r"parameter 1: 1\.5 is not an integer between 0 and 9"),
+        ([2.0, 1], r"parameter 0: 2\.0 is not a number between 0\.0 and 1\.0"),
+        ([math.nan, 1], "parameter 0: nan"),
+        (["x", 1], "parameter 0: 'x'"),
+        ([True, 1], "parameter 0: True"),
+        ({"a": 1}, "have no names"),
+    ],
+)
+def test_points_outside_the_space_are_refused_with_a_sentence(point: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Space([(0, 1), Integer(0, 9)]).check(point)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Real(1.0, 1.0), "low < high"),
+        (lambda: Real(0.0, math.inf), "finite"),
+        (lambda: Real(math.nan, 1.0), "finite"),
+        (lambda: Real(-1e308, 1e308), "finite range"),
+        (lambda: Real(0.0, 1.0, log=True), "low > 0"),
+        (lambda: Integer(3, 2), "low <= high"),
+        (lambda: Integer(0.5, 2), "integers"),  # type: ignore[arg-type]
+        (lambda: Integer(0, 5, log=True), "low >= 1"),
+        (lambda: Integer(0, 2**60), "use a Real"),
+        (lambda: Categorical([]), "at least one"),
+        (lambda: Categorical("abc"), "sequence of choices"),
+        (lambda: Categorical(["a", "a"]), "differ"),
+        (lambda: Categorical([[1], [2]]), "use a name"),
+        (lambda: Categorical([math.nan]), "finite number"),
+        (lambda: Space([]), "at least one parameter"),
+        (lambda: Space({"a": (1, 0)}), "parameter 'a'"),
+    ],
+)
+def test_bad_dimensions_are_refused_with_a_sentence(make: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("bad", [3, "ab", [3], [(1, 2, 3)]])
+def test_what_is_no_space_is_a_type_error(bad: object) -> None:
+    with pytest.raises(TypeError, match="pair"):
+        Space(bad)

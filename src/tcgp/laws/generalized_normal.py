@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import special
@@ -77,13 +78,13 @@ class GeneralizedNormal:
         _, x = self._standardize(r)
         # A scale of 1 stands in for 0, whose −log(0) = ∞ would meet x = ∞ and give NaN.
         log_scale = np.log(np.where(self.scale == 0.0, 1.0, self.scale))
-        out = np.log(self.beta) - _LOG_2 - special.gammaln(1.0 / self.beta) - log_scale - x
+        out = np.log(self.beta) - _LOG_2 - special.gammaln(self._a) - log_scale - x
         return np.where((self.scale == 0.0) & (r == 0.0), np.inf, out)[()]
 
     def cdf(self, r: ArrayLike) -> FloatArray:
         """P(R ≤ r), the paper's Θ."""
         s, x = self._standardize(r)
-        tail = 0.5 * gamma_q(1.0 / self.beta, x, np.abs(s))
+        tail = 0.5 * gamma_q(self._a, x, np.abs(s))
         out: FloatArray = np.where(s > 0.0, 1.0 - tail, tail)[()]
         return out
 
@@ -91,14 +92,14 @@ class GeneralizedNormal:
         """Logarithm of `cdf`, finite where the probability itself underflows."""
         s, x = self._standardize(r)
         with np.errstate(divide="ignore"):
-            log_tail = log_gamma_q(1.0 / self.beta, x, np.abs(s)) - _LOG_2
+            log_tail = log_gamma_q(self._a, x, np.abs(s)) - _LOG_2
         out: FloatArray = np.where(s > 0.0, np.log1p(-np.exp(log_tail)), log_tail)[()]
         return out
 
     def ppf(self, q: ArrayLike) -> FloatArray:
         """Quantile of level q in [0, 1]; zero at every level for the point mass."""
         q = as_levels(q)
-        a = 1.0 / self.beta
+        a = self._a
         # P(|R| ≤ |r|) is exact in floating point for q in [1/4, 3/4], P(|R| > |r|) for any other q: a level
         # is inverted from the one that is known to full relative precision.
         centre, tails = np.abs(2.0 * q - 1.0), 2.0 * np.minimum(q, 1.0 - q)
@@ -123,10 +124,17 @@ class GeneralizedNormal:
 
     def variance(self) -> FloatArray:
         """Γ(3/beta) / Γ(1/beta) · scale²."""
-        a = 1.0 / self.beta
+        a = self._a
         with np.errstate(over="ignore", divide="ignore"):
             out: FloatArray = np.exp(special.gammaln(3.0 * a) - special.gammaln(a) + 2.0 * np.log(self.scale))
         return out
+
+    @cached_property
+    def _a(self) -> float | FloatArray:
+        """1 / beta, short of overflow: beyond 1e100 the quantiles exceed float64 whatever it is."""
+        with np.errstate(over="ignore", divide="ignore"):
+            a = np.minimum(1.0 / self.beta, 1e100)
+        return a if np.ndim(a) else float(a)
 
     def _standardize(self, r: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Return s = r / scale and x = |s|^beta; the point mass has s = ∞ at zero, for its CDF is 1 there."""
@@ -141,7 +149,7 @@ class GeneralizedNormal:
         """log g(−|a|), where g(−|a|) = scale [Γ(2/beta, x) − |s| Γ(1/beta, x)] / (2 Γ(1/beta))."""
         s, x = self._standardize(a)
         with np.errstate(over="ignore", divide="ignore"):
-            log_spread = log_gamma_spread(1.0 / self.beta, x, np.abs(s))
+            log_spread = log_gamma_spread(self._a, x, np.abs(s))
             out: FloatArray = log_spread + np.log(self.scale) - _LOG_2
         return out
 

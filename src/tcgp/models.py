@@ -21,7 +21,7 @@ __all__ = ["METHODS", "Model", "Prediction", "fit_model"]
 
 logger = logging.getLogger("tcgp")
 
-# A warm start follows one optimum of the likelihood as data come in; now and then a cold fit looks for others.
+# A warm start follows one optimum of the likelihood as data come in; now and then a cold fit looks around.
 _COLD_FIT_EVERY = 10
 
 

@@ -151,7 +151,7 @@ class RelaxedGaussianProcess(Interpolator):
 
     relaxed_values_: FloatArray
 
-    def __init__(self, threshold: float, *, smoothness: int = 2, n_starts: int = 4) -> None:
+    def __init__(self, threshold: float, *, smoothness: int = 2, n_starts: int = 2) -> None:
         if smoothness not in SMOOTHNESSES:
             raise ValueError(
                 f"smoothness must be one of {SMOOTHNESSES} (p in nu = p + 1/2), got {smoothness!r}"

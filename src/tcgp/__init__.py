@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         scoring,
     )
     from tcgp.gp import GaussianProcess, LeaveOneOut, RelaxedGaussianProcess
-    from tcgp.minimize import minimize
+    from tcgp.campaign import minimize
     from tcgp.models import Model, Prediction, fit_model
     from tcgp.optimizer import Optimizer
     from tcgp.space import Categorical, Integer, Real, Space
@@ -41,7 +41,7 @@ _HOMES = {
     "Prediction": "tcgp.models",
     "fit_model": "tcgp.models",
     "Optimizer": "tcgp.optimizer",
-    "minimize": "tcgp.minimize",
+    "minimize": "tcgp.campaign",
     "Space": "tcgp.space",
     "Real": "tcgp.space",
     "Integer": "tcgp.space",

@@ -1,1 +1,28 @@
-"""Placeholder, filled as the package grows."""
+"""Scores of predictive laws below a threshold: occurrence, thresholded PIT, twCRPS, and a diagnosis in words.
+
+Every score takes a `tcgp.models.Prediction`, whatever method made it. `loo_scores` and `diagnose` need
+nothing but a fitted model; `test_scores` needs a test set.
+"""
+
+from tcgp.scoring.diagnosis import Diagnosis, diagnose
+from tcgp.scoring.occurrence import occurrence_discrepancy, predicted_probability
+from tcgp.scoring.pit import ks_pit, thresholded_pit, tks_pit
+from tcgp.scoring.ranked_probability import crps, twcrps, twcrps_sampled
+from tcgp.scoring.scores import Scores, leave_one_out_prediction, loo_scores, test_scores
+
+__all__ = [
+    "Diagnosis",
+    "Scores",
+    "crps",
+    "diagnose",
+    "ks_pit",
+    "leave_one_out_prediction",
+    "loo_scores",
+    "occurrence_discrepancy",
+    "predicted_probability",
+    "test_scores",
+    "thresholded_pit",
+    "tks_pit",
+    "twcrps",
+    "twcrps_sampled",
+]

@@ -1,0 +1,193 @@
+"""All scores of a model at once, from its own data or from a test set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tcgp._typing import ArrayLike, FloatArray
+from tcgp.laws import Law
+from tcgp.models import Model, Prediction
+from tcgp.scoring._arguments import check_values, check_weights
+from tcgp.scoring.occurrence import predicted_probability
+from tcgp.scoring.pit import ks_pit, tks_pit
+from tcgp.scoring.ranked_probability import twcrps
+
+__all__ = ["Scores", "leave_one_out_prediction", "loo_scores", "test_scores"]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Calibration below a threshold, and accuracy, of a predictive model.
+
+    Attributes
+    ----------
+    threshold : float
+        Threshold t.
+    probability : float
+        Probability p_t of {f(X) ≤ t}: estimated from the values, unless it was given.
+    predicted : float
+        Average predicted probability of {f(X) ≤ t}.
+    occurrence : float
+        Occurrence discrepancy r = |probability − predicted|.
+    kappa : float
+        Occurrence ratio predicted / probability: below 1 low values are predicted too rarely. NaN if
+        ``probability`` is zero.
+    tks_pit : float
+        tKS–PIT below t; NaN if no value lies at or below t.
+    ks_pit : float
+        KS–PIT, over all values.
+    twcrps : float
+        Mean threshold-weighted CRPS, in the units of y.
+    n_below : int
+        Number of values at or below t, on which ``tks_pit`` rests.
+    """
+
+    threshold: float
+    probability: float
+    predicted: float
+    occurrence: float
+    kappa: float
+    tks_pit: float
+    ks_pit: float
+    twcrps: float
+    n_below: int
+
+
+def leave_one_out_prediction(model: Model, law: Law | None = None) -> Prediction:
+    """Leave-one-out predictions at the data points, under the model's law or another."""
+    loo = model.leave_one_out
+    if len(model.y) != len(loo.mean):
+        raise ValueError(
+            f"model was fitted to {len(loo.mean)} points but now holds {len(model.y)}: fit it again to all "
+            "of them before scoring it by leave-one-out."
+        )
+    return Prediction(loo.mean, loo.sd, model.law if law is None else law)
+
+
+def loo_scores(model: Model, *, threshold: float | None = None, law: Law | None = None) -> Scores:
+    """Weighted leave-one-out scores: what can be known without new evaluations (paper, Section 3.2).
+
+    Parameters
+    ----------
+    model : Model
+        A fitted model.
+    threshold : float, optional
+        Threshold t; the model's own by default.
+    law : Law, optional
+        Another residual law for the same interpolator, ``Normal()`` for the plain GP beneath tcGP; the
+        model's own by default.
+
+    Returns
+    -------
+    Scores
+        Averages over the data carry the model's weights, so that they stand for averages over the box.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tcgp.models import fit_model
+    >>> from tcgp.problems import get
+    >>> from tcgp.scoring import loo_scores
+    >>> problem = get("goldstein-price")
+    >>> X = np.random.default_rng(1).uniform(-2.0, 2.0, (40, 2))
+    >>> model = fit_model(X, problem.fun(X), "tcgp", bounds=problem.bounds, delta=0.25)
+    >>> scores = loo_scores(model)
+    >>> scores.n_below
+    10
+    >>> 0.0 <= scores.tks_pit <= 1.0
+    True
+    """
+    prediction = leave_one_out_prediction(model, law)
+    t = model.threshold if threshold is None else float(threshold)
+    below = model.y <= t
+    probability = float(model.weights[below].sum() / model.weights.sum())
+    return _scores(prediction, model.y, t, probability, model.weights, prediction, model.y, model.weights)
+
+
+def test_scores(
+    model: Model,
+    X_test: ArrayLike,
+    y_test: ArrayLike,
+    threshold: float | None = None,  # noqa: PT028  (not a pytest function, only named like one)
+    X_tail: ArrayLike | None = None,  # noqa: PT028
+    y_tail: ArrayLike | None = None,  # noqa: PT028
+    probability: float | None = None,  # noqa: PT028
+) -> Scores:
+    """Scores on a test set (paper, Appendix E.4).
+
+    Parameters
+    ----------
+    model : Model
+        A fitted model.
+    X_test : (m, d) array
+        Points drawn uniformly from the box.
+    y_test : (m,) array
+        Values at these points.
+    threshold : float, optional
+        Threshold t; the model's own by default.
+    X_tail : (k, d) array, optional
+        Points drawn from the box given f(X) ≤ t, for the tKS–PIT; by default the test points below t.
+    y_tail : (k,) array, optional
+        Values at these points.
+    probability : float, optional
+        p_t where it is known better than from ``y_test``, by subset simulation for instance.
+
+    Returns
+    -------
+    Scores
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tcgp.models import fit_model
+    >>> from tcgp.problems import get
+    >>> from tcgp import scoring
+    >>> problem, rng = get("goldstein-price"), np.random.default_rng(1)
+    >>> X, X_test = rng.uniform(-2.0, 2.0, (40, 2)), rng.uniform(-2.0, 2.0, (500, 2))
+    >>> gp = fit_model(X, problem.fun(X), "gp", bounds=problem.bounds, delta=0.25)
+    >>> scores = scoring.test_scores(gp, X_test, problem.fun(X_test))
+    >>> 0.0 <= scores.occurrence <= 1.0
+    True
+    """
+    t = model.threshold if threshold is None else float(threshold)
+    prediction = model.predict(X_test)
+    y = check_values(prediction, y_test)
+    if (X_tail is None) != (y_tail is None):
+        raise ValueError(
+            "X_tail and y_tail must be given together: the points below the threshold, and values."
+        )
+    tail, values = (prediction, y) if X_tail is None or y_tail is None else (model.predict(X_tail), y_tail)
+    p = float(np.mean(y <= t)) if probability is None else float(probability)
+    return _scores(prediction, y, t, p, None, tail, check_values(tail, values), None)
+
+
+# The name begins with "test", and pytest would collect it wherever it is imported.
+test_scores.__test__ = False  # type: ignore[attr-defined]
+
+
+def _scores(
+    prediction: Prediction,
+    y: FloatArray,
+    threshold: float,
+    probability: float,
+    weights: FloatArray | None,
+    tail: Prediction,
+    y_tail: FloatArray,
+    tail_weights: FloatArray | None,
+) -> Scores:
+    """Scores from points that stand for the box, and from points that stand for its part below t."""
+    predicted = predicted_probability(prediction, threshold, weights)
+    n_below = int(np.count_nonzero(y_tail <= threshold))
+    return Scores(
+        threshold=threshold,
+        probability=probability,
+        predicted=predicted,
+        occurrence=abs(probability - predicted),
+        kappa=predicted / probability if probability > 0.0 else np.nan,
+        tks_pit=tks_pit(tail, y_tail, threshold, tail_weights) if n_below else np.nan,
+        ks_pit=ks_pit(prediction, y, weights),
+        twcrps=float(twcrps(prediction, y, threshold) @ check_weights(weights, y.size)),
+        n_below=n_below,
+    )

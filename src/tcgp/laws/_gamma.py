@@ -48,7 +48,7 @@ def log_gamma_spread(a: _Shape, x: FloatArray, root: FloatArray) -> FloatArray:
 
 
 def scaled_gamma(b: _Shape, x: FloatArray) -> FloatArray:
-    """h(b, x) = x^(1−b) e^x Γ(b, x) for real b < x/2 − 8 or so and 20 ≤ x < ∞: about 1, and 1 as x → ∞.
+    """h(b, x) = x^(1−b) e^x Γ(b, x) for real b ≤ x/2 − 11 and 20 ≤ x < ∞; it tends to 1 as x → ∞.
 
     This is the even part of Legendre's continued fraction (DLMF 8.9.2), from the bottom up.
     """

@@ -17,7 +17,7 @@ from tcgp.gp.gaussian_process import Interpolator
 from tcgp.gp.units import check_bounds, check_data
 from tcgp.laws import Law, Normal
 
-__all__ = ["METHODS", "Model", "Prediction", "fit_model"]
+__all__ = ["METHODS", "Model", "Prediction", "calibrate", "fit_model"]
 
 logger = logging.getLogger("tcgp")
 
@@ -169,7 +169,7 @@ def _normal(evidence: _Evidence) -> Law:
 def _tail(criterion: str) -> Callable[[_Evidence], Law]:
     """Tail calibration with a selection criterion: tcGP and its variants."""
 
-    def calibrate(evidence: _Evidence) -> Law:
+    def select(evidence: _Evidence) -> Law:
         rule = evidence.options.get("rule", 0)
         return calibration.tail_law(
             evidence.loo.mean,
@@ -182,7 +182,7 @@ def _tail(criterion: str) -> Callable[[_Evidence], Law]:
             rng=evidence.rng,
         ).law
 
-    return calibrate
+    return select
 
 
 def _bayesian(evidence: _Evidence) -> Law:
@@ -273,17 +273,32 @@ def fit_model(
     settings = _check_options(method, recipe.options, options)
     X, y = check_data(X, y)
     box = None if bounds is None else check_bounds(bounds, X.shape[1])
-    state = state or {}
-    interpolator = _fit_interpolator(recipe, settings, X, y, box, state)
-    X, y = interpolator.X_, interpolator.y_
+    interpolator = _fit_interpolator(recipe, settings, X, y, box, state or {})
+    return calibrate(interpolator, method, rng=rng, state=state, **options)
+
+
+def calibrate(
+    interpolator: Interpolator,
+    method: str = "tcgp",
+    *,
+    rng: RandomState = None,
+    state: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Model:
+    """Give a fitted interpolator the residual law of a named method; parameters as in `fit_model`."""
+    recipe = _lookup(method)
+    settings = _check_options(method, recipe.options, options)
+    y = interpolator.y_
     weights = calibration.design_weights(interpolator.unit_points(), w_max=settings["w_max"])
-    threshold = calibration.next_threshold(
-        y, weights, delta=settings["delta"], p_min=settings["p_min"], previous=state.get("threshold")
-    )
-    if isinstance(interpolator, RelaxedGaussianProcess) and recipe.calibrate is _normal:
+    if recipe.calibrate is _normal and isinstance(interpolator, RelaxedGaussianProcess):
         threshold = (
             interpolator.threshold
-        )  # nothing is calibrated: the threshold that matters is the relaxation's
+        )  # nothing is calibrated: what matters is where the relaxation starts
+    else:
+        previous = (state or {}).get("threshold")
+        threshold = calibration.next_threshold(
+            y, weights, delta=settings["delta"], p_min=settings["p_min"], previous=previous
+        )
     loo = interpolator.leave_one_out()
     evidence = _Evidence(y, loo, weights, threshold, np.random.default_rng(rng), settings)
     return Model(method, interpolator, recipe.calibrate(evidence), threshold, weights, loo)

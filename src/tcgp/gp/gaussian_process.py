@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,9 +18,10 @@ from tcgp.gp.units import Units, check_bounds, check_data, check_points, merge_d
 
 __all__ = ["GaussianProcess", "Interpolator", "check_lengthscales"]
 
-logger = logging.getLogger("tcgp")
+if TYPE_CHECKING:
+    from typing import Self
 
-Self = Any
+logger = logging.getLogger("tcgp")
 
 
 class Interpolator:

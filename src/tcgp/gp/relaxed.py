@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from tcgp._threads import single_threaded
 from tcgp._typing import ArrayLike, BoolArray, Bounds, FloatArray
-from tcgp.gp.gaussian_process import Interpolator, Self, check_lengthscales
+from tcgp.gp.gaussian_process import Interpolator, check_lengthscales
 from tcgp.gp.kernels import SMOOTHNESSES, correlation
 from tcgp.gp.likelihood import ConcentratedLikelihood
 from tcgp.gp.posterior import Factorization, Posterior, solve_mean
@@ -17,6 +18,9 @@ from tcgp.gp.selection import select_lengthscales
 from tcgp.gp.units import Units, check_bounds, check_data, merge_duplicates
 
 __all__ = ["RelaxedGaussianProcess"]
+
+if TYPE_CHECKING:
+    from typing import Self
 
 logger = logging.getLogger("tcgp")
 

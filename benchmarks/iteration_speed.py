@@ -1,0 +1,116 @@
+"""One iteration (fit, calibration, maximisation) beside BoTorch and Optuna, on one thread, in one run.
+
+    python benchmarks/iteration_speed.py [--n 100] [--states 8]      (needs torch==2.13.0, botorch, optuna)
+
+States: the data of a tcGP run, 10 d uniform points and then its own choices, so that designs cluster as they do in
+practice. Ours: one `ask` after one `tell`, warm, for each method. BoTorch: `SingleTaskGP`, `fit_gpytorch_mll`, `LogEI`,
+`optimize_acqf` with 10 restarts and 512 raw samples. Optuna: one `study.ask` and its suggestions with `GPSampler`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+import warnings
+
+os.environ.update({name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")})
+
+import numpy as np
+import optuna
+import torch
+from botorch.acquisition import LogExpectedImprovement
+from botorch.fit import fit_gpytorch_mll
+from botorch.models import SingleTaskGP
+from botorch.models.transforms import Standardize
+from botorch.optim import optimize_acqf
+from gpytorch.mlls import ExactMarginalLogLikelihood
+
+import tcgp
+
+warnings.filterwarnings("ignore")
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+torch.set_num_threads(1)
+
+METHODS = ("gp", "tcgp", "regp", "bcrgp", "ongp")
+PROBLEMS = ("dixon-price4", "ackley4")
+
+
+def ours(X: np.ndarray, y: np.ndarray, method: str) -> tuple[float, dict[str, float]]:
+    """Seconds of an ask that follows a tell, and their split."""
+    d = X.shape[1]
+    optimizer = tcgp.Optimizer([(0.0, 1.0)] * d, method=method, n_initial=1, rng=0)
+    for x, value in zip(X[:-1], y[:-1], strict=True):
+        optimizer.tell(list(x), value)
+    optimizer.ask()
+    optimizer.tell(list(X[-1]), y[-1])
+    start = time.perf_counter()
+    optimizer.ask()
+    seconds = time.perf_counter() - start
+    return seconds, {key: optimizer.trace[-1][key] for key in ("t_fit", "t_maximize")}
+
+
+def botorch(X: np.ndarray, y: np.ndarray) -> float:
+    inputs, outputs = torch.tensor(X), -torch.tensor(y)[:, None]
+    start = time.perf_counter()
+    model = SingleTaskGP(inputs, outputs, outcome_transform=Standardize(1))
+    fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+    criterion = LogExpectedImprovement(model, best_f=outputs.max())
+    box = torch.stack([torch.zeros(X.shape[1]), torch.ones(X.shape[1])]).double()
+    optimize_acqf(criterion, box, q=1, num_restarts=10, raw_samples=512)
+    return time.perf_counter() - start
+
+
+def optuna_gp(X: np.ndarray, y: np.ndarray) -> float:
+    study = optuna.create_study(sampler=optuna.samplers.GPSampler(seed=0, n_startup_trials=1))
+    names = [f"x{j}" for j in range(X.shape[1])]
+    box = {name: optuna.distributions.FloatDistribution(0.0, 1.0) for name in names}
+    for x, value in zip(X, y, strict=True):
+        study.add_trial(
+            optuna.trial.create_trial(params=dict(zip(names, x, strict=True)), distributions=box, value=value)
+        )
+    study.ask(box)  # the first ask fits from scratch; the second is what an iteration costs
+    start = time.perf_counter()
+    study.ask(box)
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--n", type=int, default=100)
+    parser.add_argument("--states", type=int, default=8)
+    args = parser.parse_args()
+    print(f"n = {args.n}, medians over {args.states} states\n")
+    columns = (
+        "function", *(f"{method}, ms" for method in METHODS), "fit + calibration of tcgp, ms", "maximisation of tcgp, ms",
+        "BoTorch / tcgp", "Optuna / tcgp",
+    )  # fmt: skip
+    print(f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|")
+    for name in PROBLEMS:
+        problem = tcgp.problems.get(name)
+        rows = []
+        for seed in range(args.states):
+            result = tcgp.minimize(
+                problem, problem.bounds, n_evals=args.n, n_initial=10 * problem.dim, rng=seed
+            )
+            X = (np.array(result.x_iters) - problem.bounds[:, 0]) / np.ptp(problem.bounds, axis=1)
+            y = result.func_vals
+            times = {method: ours(X, y, method) for method in METHODS}
+            split = times["tcgp"][1]
+            rows.append(
+                [times[m][0] for m in METHODS]
+                + [split["t_fit"], split["t_maximize"], botorch(X, y), optuna_gp(X, y)]
+            )
+        *mine, fit, maximise, theirs, optunas = np.median(rows, axis=0)
+        tc = mine[METHODS.index("tcgp")]
+        cells = [f"{1e3 * t:.1f}" for t in [*mine, fit, maximise]] + [
+            f"{theirs / tc:.1f}",
+            f"{optunas / tc:.1f}",
+        ]
+        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -16,7 +16,7 @@ Everything but the last step uses the tables of `tcgp.calibration._tail_table`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -41,43 +41,42 @@ _LOG_ABS_START, _LOG_ABS_STOP = -12.0, 14.0
 # Candidates spread evenly over the box, as many as the paper draws.
 _N_EVEN = 900
 # Cells of the grid that are refined, and how far apart they must be, in steps of the grid.
-_N_CELLS, _SEPARATION = 5, 1
+_N_CELLS, _SEPARATION = 6, 1
 # The criterion is evaluated where its lower bound is at most this much above the best value of the grid.
 _MARGIN = 0.05
 # Candidates of lowest bound that are evaluated first.
 _N_FIRST = 48
 
-# Half-width of the first patches in log beta and log lambda, their shrinkage, how many survive each level.
-_WIDTH, _SHRINKAGE = 0.12, 0.35
-_SURVIVORS = (6, 4, 3, 2)
-# A value better by less than this does not take precedence over the evenly spread candidates.
-_TIE = 1e-3
+# Half-widths of the first patches along and across the valley, how fast they shrink, and how many patches
+# survive each level.
+_WIDTHS = (0.12, 0.12)
+_SHRINKAGE = ((1.7, 0.35), (0.7, 0.35), (0.5, 0.35), (0.5, 0.35))
+_SURVIVORS = (4, 2, 2, 2)
+# How much better than the evenly spread candidates a value must be to be preferred.
+_TIE = 5e-4
 # Draws a patch to its centre where the criterion is flat.
 _INERTIA = 1e-7
 
 # Bounds that keep logarithms and their interpolation finite.
 _LARGEST_LOG_ABS = 300.0
-_SMALLEST_LOG, _LARGEST_LOG = -50.0, 27.0
+_SMALLEST_LOG, _LARGEST_LOG = -50.0, 300.0
 _TINY = 1e-300
 
 
 def scan(problem: TailProblem, criterion: str, beta_range: Range, scale_range: Range) -> tuple[float, float]:
     """Return the (beta, lambda) that minimizes a criterion over a box."""
-    box = np.log([beta_range, scale_range])
     grid = _grid(beta_range, scale_range)
     data = _TabulatedProblem.of(problem, grid.table)
     objective = _Objective.of(problem, criterion)
-    points = _starts(data, objective, grid)
-    widths = np.full(len(points), _WIDTH)
-    for survivors in _SURVIVORS:
-        points, widths, values = _refine(points, widths, box, data.fields, objective)
-        # The first is the best of the evenly spread candidates, and stays.
-        kept = np.append(0, 1 + np.argsort(values[1:], kind="stable")[: survivors - 1])
-        points, widths = points[kept], widths[kept]
-    points, _, _ = _refine(points, widths, box, lambda nodes: _exact_fields(problem, nodes), objective)
+    local = _LocalSearch(objective, grid.table, np.log([beta_range, scale_range]))
+    patches = local.start(_starts(data, objective, grid))
+    for survivors, shrinkage in zip(_SURVIVORS, _SHRINKAGE, strict=True):
+        patches, values = local.step(patches, shrinkage, data.fields)
+        patches = patches[np.argsort(values - patches.handicap, kind="stable")[:survivors]]
+    patches, _ = local.step(patches, _SHRINKAGE[-1], lambda points: _exact_fields(problem, points))
+    points = local.log_parameters(patches.best)
     values = objective(*_exact_fields(problem, points))
-    best = int(np.argmin(values)) if values[0] > values.min() + _TIE else 0
-    beta, scale = np.exp(points[best])
+    beta, scale = np.exp(points[np.argmin(values - patches.handicap)])
     return float(np.clip(beta, *beta_range)), float(np.clip(scale, *scale_range))
 
 
@@ -97,7 +96,8 @@ class _Objective:
         )
 
     def __call__(self, log_kappa: FloatArray, log_neg_log_pit: FloatArray) -> FloatArray:
-        pit = np.exp(-np.exp(log_neg_log_pit))
+        # The clipping matters only to interpolated values.
+        pit = np.exp(-np.exp(np.minimum(log_neg_log_pit, _LARGEST_LOG)))
         return self.criterion(pit, self.jumps, np.exp(log_kappa), self.frequency)
 
 
@@ -312,43 +312,111 @@ def _separated(values: FloatArray) -> IntArray:
     return order[chosen]
 
 
-# A patch: 3 × 3 nodes, 9 × 9 points, and the matrix that interpolates from the former to the latter.
+@dataclass(frozen=True)
+class _Patches:
+    """m parallelograms in the coordinates log beta and nu; see `_LocalSearch`."""
+
+    centres: FloatArray  # (m, 2)
+    widths: FloatArray  # (m, 2), half-widths along and across the valley
+    slopes: FloatArray  # (m,), of the valley
+    best: FloatArray  # (m, 2), the best points so far
+    handicap: FloatArray  # (m,), by how much a value may be worse and still be preferred
+
+    def __getitem__(self, some: IntArray) -> _Patches:
+        return _Patches(*(getattr(self, field.name)[some] for field in fields(self)))
+
+    def at(self, offsets: FloatArray) -> FloatArray:
+        """Points at offsets (p, 2) in [−1, 1]²; (m, p, 2)."""
+        steps = self.widths[:, None] * offsets
+        steps[..., 1] += self.slopes[:, None] * steps[..., 0]
+        return self.centres[:, None] + steps
+
+
+@dataclass(frozen=True)
+class _LocalSearch:
+    """Local minimization in the coordinates log beta and nu, the logarithm of the median of |r|.
+
+    The criterion has long narrow valleys along which lambda changes fast and the predicted probabilities
+    slowly. In these coordinates valleys are nearly straight; patches turn along them.
+    """
+
+    objective: _Objective
+    table: TailTable
+    box: FloatArray  # (2, 2), in log beta and log lambda
+
+    def start(self, points: FloatArray) -> _Patches:
+        """Patches around points (log beta, log lambda), the first of which is preferred."""
+        m = len(points)
+        points = np.column_stack([points[:, 0], points[:, 1] + self.table.log_median(points[:, 0])])
+        widths = np.tile(_WIDTHS, (m, 1))
+        handicap = np.where(np.arange(m) == 0, _TIE, 0.0)
+        return self._inside_box(_Patches(points, widths, np.zeros(m), points, handicap))
+
+    def step(
+        self, patches: _Patches, shrinkage: tuple[float, float], evaluate: Callable[[FloatArray], Fields]
+    ) -> tuple[_Patches, FloatArray]:
+        """Move every patch to its best point, turn it along the valley, shrink it; return values as well."""
+        m = np.arange(len(patches.centres))
+        log_kappa, log_neg_log_pit = evaluate(self.log_parameters(patches.at(_NODES).reshape(-1, 2)))
+        values = self.objective(
+            log_kappa.reshape(len(m), -1) @ _INTERPOLATION.T,
+            _INTERPOLATION @ log_neg_log_pit.reshape(len(m), len(_NODES), -1),
+        )
+        points = patches.at(_POINTS)
+        log_scale = self.log_parameters(points.reshape(-1, 2))[:, 1].reshape(values.shape)
+        values += np.where((log_scale < self.box[1, 0]) | (log_scale > self.box[1, 1]), np.inf, _PENALTY)
+        argmin = np.argmin(values, axis=1)
+        best = points[m, argmin]
+        slopes = patches.slopes + _tilt(values) * patches.widths[:, 1] / patches.widths[:, 0]
+        # A patch whose best point is on its edge, and not on that of the box, has further to go.
+        goes_on = np.abs(_POINTS[argmin]) == 1.0
+        goes_on[:, 0] &= np.abs(best[:, :1] - self.box[0]).min(axis=1) > 1e-9
+        widths = patches.widths * np.where(goes_on, np.maximum(shrinkage, 1.0), shrinkage)
+        moved = _Patches(best, widths, slopes, best, patches.handicap)
+        return self._inside_box(moved), values[m, argmin]
+
+    def log_parameters(self, points: FloatArray) -> FloatArray:
+        """From (log beta, nu) to (log beta, log lambda); (m, 2)."""
+        return np.column_stack([points[:, 0], points[:, 1] - self.table.log_median(points[:, 0])])
+
+    def _inside_box(self, patches: _Patches) -> _Patches:
+        """Slide patches along their slopes to where beta stays in its range."""
+        centres, widths = patches.centres, patches.widths[:, 0]
+        shift = np.clip(centres[:, 0], self.box[0, 0] + widths, self.box[0, 1] - widths) - centres[:, 0]
+        return replace(patches, centres=centres + shift[:, None] * _along(patches.slopes))
+
+
+def _along(slopes: FloatArray) -> FloatArray:
+    """Directions (1, slope); (m, 2)."""
+    return np.column_stack([np.ones_like(slopes), slopes])
+
+
+def _tilt(values: FloatArray) -> FloatArray:
+    """Slope of the bottom of the valley in each patch, in units of its widths; (m,)."""
+    bottom = np.argmin(values.reshape(len(values), len(_ALONG), len(_ACROSS)), axis=2)
+    known = ((bottom > 0) & (bottom < len(_ACROSS) - 1)).astype(float)
+    centred = known * (_ALONG - (known @ _ALONG / np.maximum(known.sum(axis=1), 1.0))[:, None])
+    spread = (centred**2).sum(axis=1)
+    # Three neighbouring columns at least.
+    enough = 2.0 * (_ALONG[1] - _ALONG[0]) ** 2 - 1e-9
+    covariance = np.where(spread >= enough, (centred * _ACROSS[bottom]).sum(axis=1), 0.0)
+    out: FloatArray = covariance / np.maximum(spread, enough)
+    return out
+
+
+# The offsets of nodes and points in a patch, and the matrix that interpolates from nodes to points.
 def _quadratic(u: FloatArray) -> FloatArray:
     """Lagrange polynomials of the nodes −1, 0, 1 at u; (len(u), 3)."""
     return np.column_stack([u * (u - 1) / 2, 1 - u * u, u * (u + 1) / 2])
 
 
-def _square(u: FloatArray) -> FloatArray:
-    """All pairs of entries of u; (len(u)², 2)."""
-    return np.column_stack([np.repeat(u, len(u)), np.tile(u, len(u))])
+def _product(u: FloatArray, v: FloatArray) -> FloatArray:
+    """All pairs of entries of u and v; (len(u) len(v), 2)."""
+    return np.column_stack([np.repeat(u, len(v)), np.tile(v, len(u))])
 
 
-_FINE = np.linspace(-1.0, 1.0, 9)
-_NODES = _square(np.array([-1.0, 0.0, 1.0]))
-_POINTS = _square(_FINE)
-_INTERPOLATION = np.kron(_quadratic(_FINE), _quadratic(_FINE))
+_ALONG, _ACROSS = np.linspace(-1.0, 1.0, 9), np.linspace(-1.0, 1.0, 9)
+_NODES = _product(np.array([-1.0, 0.0, 1.0]), np.array([-1.0, 0.0, 1.0]))
+_POINTS = _product(_ALONG, _ACROSS)
+_INTERPOLATION = np.kron(_quadratic(_ALONG), _quadratic(_ACROSS))
 _PENALTY = _INERTIA * (_POINTS**2).sum(axis=1)
-
-
-def _refine(
-    points: FloatArray,
-    widths: FloatArray,
-    box: FloatArray,
-    fields: Callable[[FloatArray], Fields],
-    objective: _Objective,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Move each point to the best of a patch around it; return points, new widths, and modelled values."""
-    m = len(points)
-    half = widths[:, None]
-    centres = np.clip(points, box[:, 0] + half, box[:, 1] - half)
-    nodes = centres[:, None, :] + half[:, None] * _NODES
-    log_kappa, log_neg_log_pit = fields(nodes.reshape(-1, 2))
-    log_kappa = log_kappa.reshape(m, len(_NODES)) @ _INTERPOLATION.T
-    log_neg_log_pit = _INTERPOLATION @ log_neg_log_pit.reshape(m, len(_NODES), -1)
-    values = objective(log_kappa, log_neg_log_pit) + _PENALTY
-    best = np.argmin(values, axis=1)
-    moved = centres + half * _POINTS[best]
-    # A patch that ends on its own edge, and not on that of the box, has further to go.
-    inside = (moved > box[:, 0] + 1e-12) & (moved < box[:, 1] - 1e-12)
-    on_edge = ((np.abs(_POINTS[best]) == 1.0) & inside).any(axis=1)
-    return moved, np.where(on_edge, widths, _SHRINKAGE * widths), values[np.arange(m), best]

@@ -15,7 +15,7 @@ import os
 import time
 import warnings
 
-os.environ.update({name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")})
+os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
 
 import numpy as np
 import torch
@@ -62,6 +62,28 @@ def prediction_limit(m: int, n: int) -> float:
     return fastest(lambda: A @ B, 20) + fastest(lambda: np.exp(-A), 20)
 
 
+def times(problem: problems.Problem, n: int, seed: int) -> list[float]:
+    """Seconds of our cold and warm fit, BoTorch's cold and warm fit, and our prediction at 1000 points."""
+    rng = np.random.default_rng(seed)
+    U = rng.random((n + 1, problem.dim))
+    y = problem.fun(problem.bounds[:, 0] + U * np.ptp(problem.bounds, axis=1))
+    box = [(0.0, 1.0)] * problem.dim
+    start = GaussianProcess().fit(U[:-1], y[:-1], bounds=box).lengthscales_
+    learned = {
+        k: v for k, v in fit_botorch(U[:-1], y[:-1]).state_dict().items() if "outcome_transform" not in k
+    }
+    state = {**botorch_model(U, y).state_dict(), **learned}
+    gp = GaussianProcess().fit(U, y, bounds=box)
+    new = rng.random((1000, problem.dim))
+    return [
+        fastest(lambda: GaussianProcess().fit(U, y, bounds=box)),
+        fastest(lambda: GaussianProcess().fit(U, y, bounds=box, start=start)),
+        fastest(lambda: fit_botorch(U, y)),
+        fastest(lambda: fit_botorch(U, y, state)),
+        fastest(lambda: gp.predict(new), 10),
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -76,26 +98,7 @@ def main() -> None:
     for name in PROBLEMS:
         problem = problems.get(name)
         n = 30 * problem.dim
-        rows = []
-        for seed in range(args.repeats):
-            rng = np.random.default_rng(seed)
-            U = rng.random((n + 1, problem.dim))
-            y = problem.fun(problem.bounds[:, 0] + U * np.ptp(problem.bounds, axis=1))
-            box = [(0.0, 1.0)] * problem.dim
-            before = GaussianProcess().fit(U[:-1], y[:-1], bounds=box)
-            state = fit_botorch(U[:-1], y[:-1]).state_dict()
-            state = {k: v for k, v in state.items() if "outcome_transform" not in k}
-            gp = GaussianProcess().fit(U, y, bounds=box)
-            new = rng.random((1000, problem.dim))
-            rows.append(
-                [
-                    fastest(lambda: GaussianProcess().fit(U, y, bounds=box)),
-                    fastest(lambda: GaussianProcess().fit(U, y, bounds=box, start=before.lengthscales_)),
-                    fastest(lambda: fit_botorch(U, y)),
-                    fastest(lambda: fit_botorch(U, y, {**botorch_model(U, y).state_dict(), **state})),
-                    fastest(lambda: gp.predict(new), 10),
-                ]
-            )
+        rows = [times(problem, n, seed) for seed in range(args.repeats)]
         cold, warm, botorch_cold, botorch_warm, predict = np.median(rows, axis=0)
         print(
             f"| {name} | {n + 1} | {1e3 * cold:.1f} | {botorch_cold / cold:.1f} | {1e3 * warm:.1f} | "

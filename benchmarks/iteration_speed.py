@@ -14,7 +14,7 @@ import os
 import time
 import warnings
 
-os.environ.update({name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")})
+os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
 
 import numpy as np
 import optuna
@@ -84,8 +84,8 @@ def main() -> None:
     args = parser.parse_args()
     print(f"n = {args.n}, medians over {args.states} states\n")
     columns = (
-        "function", *(f"{method}, ms" for method in METHODS), "fit + calibration of tcgp, ms", "maximisation of tcgp, ms",
-        "BoTorch / tcgp", "Optuna / tcgp",
+        "function", *(f"{method}, ms" for method in METHODS), "fit + calibration of tcgp, ms",
+        "maximisation of tcgp, ms", "BoTorch / tcgp", "Optuna / tcgp",
     )  # fmt: skip
     print(f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|")
     for name in PROBLEMS:

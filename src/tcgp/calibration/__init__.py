@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tcgp.calibration.bayesian import bayesian_law, sample_posterior
+from tcgp.calibration.online import online_law, online_recalibration_map
 from tcgp.calibration.search import BETA_RANGE, SCALE_RANGE, TailFit, tail_law
 from tcgp.calibration.tail import CRITERIA, TailProblem, ks_deviation, selection_criterion, tail_problem
 from tcgp.calibration.threshold import empirical_quantile, next_threshold
@@ -13,10 +15,14 @@ __all__ = [
     "SCALE_RANGE",
     "TailFit",
     "TailProblem",
+    "bayesian_law",
     "design_weights",
     "empirical_quantile",
     "ks_deviation",
     "next_threshold",
+    "online_law",
+    "online_recalibration_map",
+    "sample_posterior",
     "selection_criterion",
     "tail_law",
     "tail_problem",

@@ -14,7 +14,7 @@ from tcgp.models import Model
 from tcgp.scoring.pit import thresholded_pit
 from tcgp.scoring.scores import Scores, leave_one_out_prediction, loo_scores
 
-__all__ = ["Diagnosis", "diagnose"]
+__all__ = ["Diagnosis", "base_label", "diagnose", "method_label"]
 
 _LABELS = {
     "gp": "GP",
@@ -151,7 +151,6 @@ def diagnose(model: Model) -> Diagnosis:
     weights = model.weights[below]
     # Kish's effective number: what unequal weights leave of the points below t.
     n_effective = float(weights.sum() ** 2 / (weights**2).sum()) if gp.n_below else 0.0
-    relaxed = isinstance(model.interpolator, RelaxedGaussianProcess)
     return Diagnosis(
         threshold=gp.threshold,
         n=len(model.y),
@@ -168,10 +167,20 @@ def diagnose(model: Model) -> Diagnosis:
         tpit_mean_model=_tpit_mean(model, model.law, weights),
         twcrps_gp=gp.twcrps,
         twcrps_model=own.twcrps,
-        gp_label="relaxed GP" if relaxed else "GP",
-        model_label=_LABELS.get(model.method, model.method),
+        gp_label=base_label(model),
+        model_label=method_label(model.method),
         law=model.law,
     )
+
+
+def base_label(model: Model) -> str:
+    """What to call the model without its calibration."""
+    return "relaxed GP" if isinstance(model.interpolator, RelaxedGaussianProcess) else "GP"
+
+
+def method_label(method: str) -> str:
+    """A method's name as the paper writes it."""
+    return _LABELS.get(method, method)
 
 
 def _ratio_range(scores: Scores, n_effective: float) -> tuple[float, float]:

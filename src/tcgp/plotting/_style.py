@@ -1,0 +1,55 @@
+"""What all pictures share: figures that pyplot knows nothing of, the palette, and axes that suit the values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcgp._typing import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's palette: distinct under every common colour blindness, and in grey.
+BLACK, RED, BLUE, GREEN = "#000000", "#D55E00", "#0072B2", "#009E73"
+ORANGE, PURPLE, SKY = "#E69F00", "#CC79A7", "#56B4E9"
+CYCLE = (BLACK, RED, BLUE, GREEN, PURPLE, ORANGE, SKY)
+# As in the paper, the GP is black and tcGP red, in whatever order they come.
+COLOURS = {"gp": BLACK, "tcgp": RED, "regp": BLUE, "bcrgp": GREEN, "ongp": PURPLE, "tcregp": ORANGE}
+GREY = "0.6"
+
+
+def new_figure(size: tuple[float, float]) -> Figure:
+    """A figure that pyplot knows nothing of."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError('plotting needs matplotlib: pip install "tcgp[plot]".') from error
+    return Figure(figsize=size, layout="constrained")
+
+
+def new_axes(ax: Axes | None) -> Axes:
+    """The given axes, or those of a new figure."""
+    return new_figure((5.2, 3.9)).subplots() if ax is None else ax
+
+
+def add_legend(ax: Axes) -> None:
+    ax.legend(frameon=False, fontsize="small")
+
+
+def padded(values: FloatArray, share: float) -> tuple[float, float]:
+    """The range of values, widened by a share of itself at each end."""
+    low, high = float(np.min(values)), float(np.max(values))
+    margin = share * (high - low) or 1.0
+    return low - margin, high + margin
+
+
+def scale_values(ax: Any, values: FloatArray) -> None:
+    """A logarithmic axis where values are positive and span three decades, short numbers elsewhere."""
+    known = values[np.isfinite(values)]
+    if known.size and known.min() > 0.0 and known.max() > 1e3 * known.min():
+        ax.set_yscale("log")
+    else:
+        ax.ticklabel_format(axis="y", style="sci", scilimits=(-3, 4), useOffset=False)

@@ -1,0 +1,344 @@
+"""Views of a run over its parameters: where it sampled, and what the model makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcgp._typing import ArrayLike, FloatArray
+from tcgp.models import Model, fit_model
+from tcgp.plotting._style import BLACK, RED, new_figure, padded, scale_values
+from tcgp.space import Categorical, Dimension, Integer, Space
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["RunView", "draw_samples", "grid_size", "plot_partial_dependence", "plot_samples", "values_of"]
+
+ORDER_MAP = "cividis_r"
+MAX_PARAMETERS = 8  # more are unreadable
+
+
+def plot_samples(result: Any, *, parameters: Sequence[int | str] | None = None) -> Figure:
+    """Where a run evaluated the function: a pair plot, coloured by the order of the evaluations.
+
+    On the diagonal each parameter against the value; below it each pair of parameters. Failed evaluations are
+    crosses and the best is a star.
+
+    Parameters
+    ----------
+    result : Result
+        What `tcgp.minimize` returned: ``x_iters``, ``func_vals`` and, if it has one, ``optimizer.space``.
+    parameters : sequence of int or str, optional
+        Which parameters to show, by place or name; the first eight by default.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import tcgp
+    >>> from tcgp.plotting import plot_samples
+    >>> result = tcgp.minimize(lambda x: x[0] ** 2 + x[1] ** 2, [(-1, 1), (-1, 1)], n_evals=12, rng=0)
+    >>> len(plot_samples(result).axes)  # three panels and the colour bar
+    4
+    """
+    view = RunView.of(result, parameters)
+    figure = new_figure(grid_size(view.n_shown))
+    draw_samples(figure, view)
+    return figure
+
+
+def plot_partial_dependence(
+    result: Any,
+    *,
+    parameters: Sequence[int | str] | None = None,
+    n_grid: int = 25,
+    n_samples: int = 100,
+    model: Model | None = None,
+) -> Figure:
+    """How the predicted value depends on each parameter, and on each pair, averaged over all others.
+
+    Parameters
+    ----------
+    result : Result
+        What `tcgp.minimize` returned.
+    parameters : sequence of int or str, optional
+        Which parameters to show, by place or name; the first eight by default.
+    n_grid : int
+        Grid points per parameter.
+    n_samples : int
+        Points of the space over which the other parameters are averaged.
+    model : Model, optional
+        Model of the codes ``result.optimizer.space.encode(x)``; by default one is fitted to all evaluations
+        with the settings of the run.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Curves on the diagonal, contours below it, evaluated points as dots, the best as a star.
+
+    Examples
+    --------
+    >>> import tcgp
+    >>> from tcgp.plotting import plot_partial_dependence
+    >>> result = tcgp.minimize(lambda x: x[0] ** 2 + x[1] ** 2, [(-1, 1), (-1, 1)], n_evals=12, rng=0)
+    >>> len(plot_partial_dependence(result).axes)  # three panels and the colour bar
+    4
+    """
+    view = RunView.of(result, parameters)
+    if view.space is None:
+        raise ValueError("result must hold its optimizer, whose space the partial dependence averages over.")
+    model = _fit_to_run(result) if model is None else model
+    rng = np.random.default_rng(0)  # the same average for every panel, and for every call
+    shares = rng.random((n_samples, len(view.space)))
+    figure = new_figure(grid_size(view.n_shown))
+    axes = _pair_axes(figure, view, "mean prediction")
+    grids = {j: _shares_of(view.space.dimensions[j], n_grid) for j in view.shown}
+    surfaces = {}
+    for (row, column), ax in axes.items():
+        j, k = view.shown[row], view.shown[column]
+        if row == column:
+            curve = _partial_dependence(model, view.space, shares, {j: grids[j]})
+            style = "o" if isinstance(view.space.dimensions[j], Categorical) else "-"
+            ax.plot(_positions(view.space.dimensions[j], grids[j]), curve, style, color=RED)
+            scale_values(ax, curve)
+        else:
+            across, up = np.meshgrid(grids[k], grids[j])
+            flat = _partial_dependence(model, view.space, shares, {k: across.ravel(), j: up.ravel()})
+            surfaces[row, column] = flat.reshape(across.shape)
+    if surfaces:
+        _draw_surfaces(figure, axes, view, grids, surfaces)
+    return figure
+
+
+@dataclass(frozen=True)
+class RunView:
+    """What the pair plots need of a run.
+
+    Attributes
+    ----------
+    coordinates : (n, d) array
+        Positions on the axes: the values themselves, or the places of categorical choices.
+    values : (n,) array
+        Function values, NaN where the evaluation failed.
+    shown : list of int
+        Parameters to show.
+    names : list of str
+        Names of all parameters.
+    space : Space or None
+    """
+
+    coordinates: FloatArray
+    values: FloatArray
+    shown: list[int]
+    names: list[str]
+    space: Space | None
+
+    @property
+    def n_shown(self) -> int:
+        return len(self.shown)
+
+    @classmethod
+    def of(cls, result: Any, parameters: Sequence[int | str] | None) -> RunView:
+        """Read a result, with its space if it has one."""
+        space = getattr(getattr(result, "optimizer", None), "space", None)
+        points = [list(x) for x in result.x_iters]
+        d = len(space) if space is not None else len(points[0])
+        names = [f"x{j + 1}" for j in range(d)] if space is None or space.names is None else list(space.names)
+        if space is None:
+            coordinates = np.array(points, dtype=float)
+        else:
+            columns = [_column(space.dimensions[j], [x[j] for x in points]) for j in range(d)]
+            coordinates = np.stack(columns, axis=1)
+        shown = (
+            list(range(min(d, MAX_PARAMETERS)))
+            if parameters is None
+            else [_place(p, names) for p in parameters]
+        )
+        if not shown:
+            raise ValueError("parameters must name at least one parameter.")
+        return cls(coordinates, values_of(result), shown, names, space)
+
+
+def values_of(run: Any) -> FloatArray:
+    """Values of a run, in order, from a result or an array."""
+    values = np.asarray(run.func_vals if hasattr(run, "func_vals") else run, dtype=float)
+    if values.ndim != 1 or values.size == 0:
+        raise ValueError(
+            f"a run must be a result or an array of shape (n,), n ≥ 1; got shape {values.shape}."
+        )
+    return values
+
+
+def _place(parameter: int | str, names: Sequence[str]) -> int:
+    """The place of a parameter, by place or name."""
+    if isinstance(parameter, str) and parameter in names:
+        return names.index(parameter)
+    if isinstance(parameter, int) and 0 <= parameter < len(names):
+        return parameter
+    raise ValueError(
+        f"parameters must be places below {len(names)} or names among {list(names)}; got {parameter!r}."
+    )
+
+
+def _column(dimension: Dimension, values: Sequence[Any]) -> FloatArray:
+    """Positions of a parameter's values on its axis."""
+    if isinstance(dimension, Categorical):
+        return np.array([dimension.choices.index(value) for value in values], dtype=float)
+    return np.array(values, dtype=float)
+
+
+def grid_size(n_shown: int) -> tuple[float, float]:
+    """Size of a pair plot in inches."""
+    side = max(2.1 * n_shown, 3.6)
+    return side + 1.2, side
+
+
+def _pair_axes(figure: Any, view: RunView, diagonal: str) -> dict[tuple[int, int], Any]:
+    """Axes of a pair plot by row and column: values on the diagonal, pairs below it, nothing above."""
+    last = view.n_shown - 1
+    grid = figure.add_gridspec(view.n_shown, view.n_shown)
+    axes = {}
+    for row in range(view.n_shown):
+        for column in range(row + 1):
+            ax = axes[row, column] = figure.add_subplot(grid[row, column])
+            _scale_axis(ax, view, view.shown[column], "x")
+            if row == last:
+                ax.set_xlabel(view.names[view.shown[column]])
+            else:
+                ax.tick_params(labelbottom=False)
+            if row == column:
+                ax.yaxis.tick_right()
+                ax.set_title(diagonal, loc="right", fontsize="small")
+                continue
+            _scale_axis(ax, view, view.shown[row], "y")
+            if column == 0:
+                ax.set_ylabel(view.names[view.shown[row]])
+            else:
+                ax.tick_params(labelleft=False)
+    return axes
+
+
+def _scale_axis(ax: Any, view: RunView, j: int, which: str) -> None:
+    """Scale, limits and ticks of a parameter's axis."""
+    from matplotlib.ticker import MaxNLocator
+
+    if view.space is None:
+        return
+    dimension = view.space.dimensions[j]
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    set_limits = ax.set_xlim if which == "x" else ax.set_ylim
+    if isinstance(dimension, Categorical):
+        axis.set_ticks(range(len(dimension.choices)), [str(choice) for choice in dimension.choices])
+        if which == "x":
+            ax.tick_params(axis="x", labelrotation=30)
+        set_limits(-0.5, len(dimension.choices) - 0.5)
+    elif dimension.log:
+        (ax.set_xscale if which == "x" else ax.set_yscale)("log")
+        margin = (dimension.high / dimension.low) ** 0.03
+        set_limits(dimension.low / margin, dimension.high * margin)
+    else:
+        axis.set_major_locator(MaxNLocator(nbins=5, integer=isinstance(dimension, Integer)))
+        set_limits(*padded(np.array([dimension.low, dimension.high], dtype=float), 0.03))
+
+
+def draw_samples(figure: Any, view: RunView) -> None:
+    """The pair plot of `plot_samples`, into a figure or a subfigure."""
+    axes = _pair_axes(figure, view, "value")
+    order = np.arange(1, len(view.values) + 1)
+    for (row, column), ax in axes.items():
+        points = _scatter(ax, view, column, row, c=order, cmap=ORDER_MAP, s=14)
+        if row == column:
+            scale_values(ax, view.values)
+    figure.colorbar(points, ax=list(axes.values()), label="evaluation", shrink=0.7)
+
+
+def _scatter(ax: Any, view: RunView, column: int, row: int, **style: Any) -> Any:
+    """Evaluated points on one panel, failures as crosses, the best as a star."""
+    x = view.coordinates[:, view.shown[column]]
+    y = view.values if row == column else view.coordinates[:, view.shown[row]]
+    ok = np.isfinite(view.values)
+    colours = style.pop("c")
+    if not isinstance(colours, str):
+        style |= {"vmin": 1, "vmax": len(view.values)}
+        colours = colours[ok]
+    drawn = ax.scatter(x[ok], y[ok], c=colours, **style)
+    if row != column and not ok.all():
+        ax.scatter(x[~ok], y[~ok], marker="x", color=RED, s=20)
+    if ok.any():
+        best = int(np.nanargmin(view.values))
+        ax.scatter(
+            x[best], y[best], marker="*", s=110, color=RED, edgecolors="white", linewidths=0.7, zorder=3
+        )
+    return drawn
+
+
+def _fit_to_run(result: Any) -> Model:
+    """A model of all successful evaluations of a run, made with its settings."""
+    optimizer = result.optimizer
+    values = values_of(result)
+    ok = np.isfinite(values)
+    if ok.sum() < 2:
+        raise ValueError(f"result must hold at least two successful evaluations; got {ok.sum()}.")
+    codes = optimizer.space.encode([x for x, kept in zip(result.x_iters, ok, strict=True) if kept])
+    bounds = [(0.0, 1.0)] * optimizer.space.dim
+    settings = optimizer.settings
+    return fit_model(codes, values[ok], settings.method, bounds=bounds, rng=0, **settings.options)
+
+
+def _draw_surfaces(figure: Any, axes: Any, view: RunView, grids: Any, surfaces: Any) -> None:
+    """Contours, or cells where a parameter has choices, with one colour scale for all panels."""
+    from matplotlib.colors import BoundaryNorm
+
+    assert view.space is not None
+    # Levels at quantiles: a few huge values would leave one colour for everything that matters.
+    values = np.concatenate([surface.ravel() for surface in surfaces.values()])
+    levels = np.unique(np.quantile(values, np.linspace(0.0, 1.0, 16)))
+    levels = levels if levels.size > 1 else np.linspace(*padded(values, 0.1), 16)
+    norm = BoundaryNorm(levels, ncolors=256, extend="neither")
+    for (row, column), surface in surfaces.items():
+        dimensions = [view.space.dimensions[view.shown[i]] for i in (column, row)]
+        x, y = (_positions(d, grids[view.shown[i]]) for d, i in zip(dimensions, (column, row), strict=True))
+        if any(isinstance(d, Categorical) for d in dimensions):
+            drawn = axes[row, column].pcolormesh(x, y, surface, shading="nearest", norm=norm, cmap="cividis")
+        else:
+            drawn = axes[row, column].contourf(x, y, surface, levels=levels, norm=norm, cmap="cividis")
+        _scatter(axes[row, column], view, column, row, c="white", s=9, edgecolors=BLACK, linewidths=0.5)
+    figure.colorbar(
+        drawn, ax=list(axes.values()), label="predicted value", spacing="uniform", format="%.3g", shrink=0.7
+    )
+
+
+def _shares_of(dimension: Dimension, n_grid: int) -> FloatArray:
+    """Shares of a parameter's range that a panel shows: a grid, or one per value where there are few."""
+    size = dimension.size
+    if isinstance(dimension, Categorical) or (isinstance(dimension, Integer) and size <= n_grid):
+        centres: FloatArray = (np.arange(int(size), dtype=float) + 0.5) / size
+        return centres
+    grid: FloatArray = np.linspace(0.0, 1.0, n_grid)
+    return grid
+
+
+def _positions(dimension: Dimension, shares: FloatArray) -> FloatArray:
+    """Positions on the axis of the values at given shares of a parameter."""
+    return _column(dimension, [dimension.quantile(float(u)) for u in shares])
+
+
+def _partial_dependence(
+    model: Model, space: Space, shares: FloatArray, fixed: Mapping[int, ArrayLike]
+) -> FloatArray:
+    """Mean prediction over the shares (s, d) with some parameters fixed at m values each; (m,)."""
+    columns = {j: np.asarray(values, dtype=float) for j, values in fixed.items()}
+    m = len(next(iter(columns.values())))
+    points = np.repeat(shares[None, :, :], m, axis=0)  # (m, s, d)
+    for j, values in columns.items():
+        points[:, :, j] = values[:, None]
+    codes = space.encode(space.from_unit(points.reshape(-1, shares.shape[1])))
+    mean = model.predict(codes).mean
+    out: FloatArray = mean.reshape(m, -1).mean(axis=1)
+    return out

@@ -1,0 +1,123 @@
+"""Multistart against SMC + SLSQP on the criteria of 200 iterations of Bayesian optimization.
+
+Each run starts from 10 d uniform points and evaluates the maximizer of log EI that multistart finds. Both maximizers
+are timed on the first and on the last ten of its iterations, where the design is spread out and where it clusters.
+SMC keeps its particles from each of these iterations to the next, as in the paper.
+
+    python benchmarks/maximizers.py [--iterations 60] [--seed 0]
+
+Prints, per problem and method: the share of iterations where multistart reaches the value of SMC + SLSQP to 1e-6,
+the mean shortfalls of either below the better of the two (in log EI), the median CPU times of both, and the ratio of
+their totals. All in one thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+import tcgp
+from tcgp.criteria import LogExpectedImprovement
+from tcgp.maximize import multistart, smc
+
+PROBLEMS = ("goldstein-price", "dixon-price4", "rosenbrock6", "ackley4", "hartmann6")
+METHODS = ("gp", "tcgp")
+WINDOW = 10  # iterations recorded at either end of a run
+REACHED = 1e-6  # of log EI
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One iteration of a run: its data, best first, and the model fitted to them."""
+
+    X: np.ndarray  # (n, d), in the unit cube
+    y: np.ndarray  # (n,)
+    model: tcgp.Model
+    first_of_window: bool
+
+    @property
+    def criterion(self) -> LogExpectedImprovement:
+        return LogExpectedImprovement(self.model, self.y[0])
+
+
+def iterations(problem_name: str, method: str, n_iterations: int, seed: int) -> Iterator[Iteration]:
+    """Yield the iterations of one run that fall in the two windows."""
+    problem = tcgp.problems.get(problem_name)
+    low, high = np.asarray(problem.bounds, dtype=float).T
+    dim = len(low)
+    rng = np.random.default_rng(seed)
+    X = rng.random((10 * dim, dim))
+    y = problem.fun(low + X * (high - low))
+    state = None
+    for i in range(n_iterations):
+        order = np.argsort(y, kind="stable")
+        X, y = X[order], y[order]
+        model = tcgp.fit_model(X, y, method, bounds=[(0.0, 1.0)] * dim, rng=rng, state=state)
+        state = model.state
+        iteration = Iteration(X, y, model, first_of_window=i in (0, n_iterations - WINDOW))
+        if i < WINDOW or i >= n_iterations - WINDOW:
+            yield iteration
+        x = multistart.maximize(iteration.criterion, dim, rng=rng, anchors=X).x
+        if np.abs(X - x).max(axis=1).min() < 1e-8:
+            x = rng.random(dim)
+        X = np.vstack([X, x])
+        y = np.append(y, problem.fun(low + x[None] * (high - low)))
+
+
+def compare(problem_name: str, method: str, n_iterations: int, seed: int) -> np.ndarray:
+    """Values and CPU seconds of both maximizers, of shape (iterations, 4): multistart, SMC, multistart, SMC."""
+    rows = []
+    particles = None
+    for i, iteration in enumerate(iterations(problem_name, method, n_iterations, seed)):
+        dim = iteration.X.shape[1]
+        criterion = iteration.criterion
+        start = time.thread_time()
+        ours = multistart.maximize(criterion, dim, rng=i, anchors=iteration.X)
+        middle = time.thread_time()
+        target = smc.ImprovementProbability(iteration.model, iteration.y[-1], iteration.y[0])
+        kept = None if iteration.first_of_window else particles
+        theirs = smc.maximize(criterion, dim, rng=i, target=target, particles=kept)
+        end = time.thread_time()
+        particles = theirs.particles
+        rows.append((ours.value, theirs.value, middle - start, end - middle))
+    return np.array(rows)
+
+
+def report(name: str, rows: np.ndarray) -> str:
+    """One line of the table."""
+    ours, theirs, ours_seconds, theirs_seconds = rows.T
+    reached = np.mean(ours >= theirs - REACHED)
+    lead = ours - theirs
+    return (
+        f"{name:24s} {reached:7.1%}  {np.maximum(-lead, 0).mean():10.2g}  {np.maximum(lead, 0).mean():10.2g}"
+        f"  {1e3 * np.median(ours_seconds):8.1f}  {1e3 * np.median(theirs_seconds):8.1f}"
+        f"  {theirs_seconds.sum() / ours_seconds.sum():6.0f}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--iterations", type=int, default=60, help="length of each run")
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    print(
+        f"{'problem, method':24s} {'reached':>7s}  {'shortfall':>10s}  {'SMC short':>10s}"
+        f"  {'ms':>8s}  {'SMC ms':>8s}  {'ratio':>6s}"
+    )
+    tables = []
+    with threadpool_limits(1):
+        for problem in PROBLEMS:
+            for method in METHODS:
+                tables.append(compare(problem, method, arguments.iterations, arguments.seed))
+                print(report(f"{problem}, {method}", tables[-1]), flush=True)
+    everything = np.concatenate(tables)
+    print(report(f"all {len(everything)}", everything))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""The ``tcgp`` command.
+
+Exit codes: 0 done; 1 ended without a value, or could not go on; 2 bad usage, a bad spec or a bad file;
+130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from tcgp.cli.arguments import build_parser, protect_negative_numbers
+from tcgp.cli.console import DONE, INTERRUPTED, UNUSABLE, WITHOUT_SUCCESS, UsageError, complain, log_to_stderr
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments; those of the process by default.
+
+    Returns
+    -------
+    int
+        Exit code: 0 done; 1 ended without a value, or could not go on; 2 bad usage, a bad spec or a bad file;
+        130 interrupted.
+
+    Examples
+    --------
+    >>> from tcgp.cli import main
+    >>> main(["--version"])
+    tcgp 0.1.0
+    0
+    """
+    arguments = protect_negative_numbers(sys.argv[1:] if argv is None else list(argv))
+    parser = build_parser(experiments="experiment" in arguments[:1])
+    try:
+        options = parser.parse_args(arguments)
+    except SystemExit as stop:  # argparse has said what there is to say
+        return UNUSABLE if stop.code else DONE
+    if options.command is None:
+        parser.print_help()
+        return UNUSABLE
+    return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Carry out a command, and turn what the user can mend into one sentence."""
+    try:
+        log_to_stderr()
+        run = options.run if "run" in options else importlib.import_module(options.module).run
+        code = run(options)
+        sys.stdout.flush()
+        return DONE if code is None else int(code)
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return INTERRUPTED
+    except UsageError as error:
+        complain(str(error))
+        return UNUSABLE
+    except BrokenPipeError:
+        # The reader of our output has gone; Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return WITHOUT_SUCCESS

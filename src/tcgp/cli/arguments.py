@@ -1,0 +1,307 @@
+"""Arguments of the command, and the help that teaches them; nothing heavy is imported here."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, NoReturn
+
+from tcgp import __version__
+from tcgp.cli.console import UNUSABLE, UsageError, complain, parse_duration
+
+__all__ = ["build_parser", "protect_negative_numbers"]
+
+METHODS = ("gp", "tcgp", "tcgp-occ", "tcgp-thres", "bcrgp", "ongp", "regp", "tcregp")
+
+MAIN_EPILOG = """\
+start here:
+  tcgp demo                              see what tail calibration buys, in a minute
+  tcgp minimize --example > spec.toml    a spec to fill in: parameters, budget, your command
+  tcgp minimize spec.toml                run it; the same command again goes on where it stopped
+
+exit codes:
+  0 done   1 ended without a value, or could not go on   2 bad usage, spec or file   130 interrupted
+"""
+
+DEMO_EPILOG = """\
+examples:
+  tcgp demo
+  tcgp demo --seeds 3 --n-evals 40 --output /tmp/demo.png
+"""
+
+MINIMIZE_DESCRIPTION = """\
+Minimize the output of a program. The spec says which parameters there are, how to run the program with them,
+and how often it may be run. Every run works in a directory of its own, which keeps its input and output.
+A run that crashes, takes too long or prints rubbish counts as a failure, and the search goes on elsewhere.
+
+Everything is kept in a journal, synced to disk after each run: stop whenever you like (Ctrl-C), and the same
+command goes on exactly as if it had not been stopped.
+"""
+
+MINIMIZE_EPILOG = """\
+a spec, spec.toml:
+  command = ["./simulate", "--width={width}", "{layers}", "{alloy}"]
+  budget = 60                      # runs in all, failures included
+  timeout = "10m"                  # for each run
+
+  [parameters]
+  width = {low = 0.1, high = 10.0, log = true}
+  layers = {type = "integer", low = 1, high = 8}
+  alloy = {choices = ["steel", "brass"]}
+
+  The value is the last number that the program prints. The program is started without a shell; a path such as
+  ./simulate is relative to the spec, and {spec_dir} is the directory of the spec:
+  command = ["python3", "{spec_dir}/simulate.py", "{width}"].
+
+what it leaves, beside the spec:
+  spec.tcgp/journal.jsonl          every proposal and every value, readable
+  spec.tcgp/runs/0007/             parameters.json, stdout.txt, stderr.txt, outcome.json, the program's files
+  spec.tcgp/convergence.png        pictures, if matplotlib is installed
+
+examples:
+  tcgp minimize --example > spec.toml        a spec with every key explained
+  tcgp minimize spec.toml --dry-run          show what would be run
+  tcgp minimize spec.toml --workers 4        four runs at a time
+  tcgp minimize spec.toml --budget 100       go on after the budget of the spec is spent
+"""
+
+ASK_EPILOG = """\
+For runs that are made by hand or by a scheduler: ask for points, run them, tell the values.
+
+examples:
+  tcgp ask run.jsonl --spec spec.toml -n 4       begin: four points to evaluate, one JSON object per line
+  tcgp tell run.jsonl 0 12.7                     point 0 gave 12.7
+  tcgp tell run.jsonl 1 --failed "mesh broke"    point 1 gave nothing
+  tcgp ask run.jsonl                             the next point, given all that is known and pending
+  tcgp status run.jsonl                          the best so far, and what is pending
+
+The spec needs only [parameters] here. A point stays pending until it is told; it is never proposed again.
+"""
+
+TELL_EPILOG = """\
+examples:
+  tcgp tell run.jsonl 3 12.7
+  tcgp tell run.jsonl 3 --failed "did not converge"
+  tcgp tell run.jsonl --x '{"width": 0.5, "layers": 3}' 12.7     a run made earlier, never asked for
+"""
+
+STATUS_EPILOG = """\
+examples:
+  tcgp status run.jsonl
+  tcgp status spec.tcgp/journal.jsonl            also while tcgp minimize is at work
+  tcgp status run.jsonl --csv runs.csv           every run as a table
+"""
+
+DIAGNOSE_DESCRIPTION = """\
+Say whether a Gaussian process is over- or underconfident about low values on your data, and what tail
+calibration makes of it, by leave-one-out: no new run is needed.
+"""
+
+DIAGNOSE_EPILOG = """\
+DATA.csv has a header and one row per run: a column for each parameter and one for the value (the last, unless
+--objective names another). Rows without a value are left out. A journal of tcgp will do as well.
+
+examples:
+  tcgp diagnose runs.csv
+  tcgp diagnose runs.csv --objective drag --bounds width=0.1:10 angle=-5:5 --delta 0.1
+  tcgp diagnose spec.tcgp/journal.jsonl --plot calibration.png
+"""
+
+
+def build_parser(experiments: bool = False) -> argparse.ArgumentParser:
+    """The parser; with ``experiments``, also that of the commands of `tcgp.experiments`."""
+    parser = _Parser(
+        "tcgp",
+        description="Bayesian optimization of expensive, deterministic simulations, with Gaussian processes "
+        "calibrated where it matters: in the lower tail.",
+        epilog=MAIN_EPILOG,
+    )
+    parser.add_argument("--version", action="version", version=f"tcgp {__version__}")
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", title="commands", parser_class=_Parser
+    )
+    _add_demo(commands)
+    _add_minimize(commands)
+    _add_ask(commands)
+    _add_tell(commands)
+    _add_status(commands)
+    _add_diagnose(commands)
+    if experiments:
+        _add_experiments(commands)
+    else:
+        commands.add_parser(
+            "experiment", help="the paper's tables and figures: list, run, report", add_help=False
+        )
+    return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that keeps the line breaks of its texts, and does not guess abbreviated options."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        options["allow_abbrev"] = False
+        super().__init__(*args, **options)
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong in one sentence, and where the usage stands."""
+        complain(f"{message}; see {self.prog} --help")
+        self.exit(UNUSABLE)
+
+
+def _add_demo(commands: Any) -> None:
+    parser = commands.add_parser(
+        "demo",
+        help="compare a plain GP with tcGP on Goldstein-Price, in a minute",
+        description="Minimize the Goldstein-Price function with a plain Gaussian process and with tcGP, from "
+        "the same initial designs, and show how fast both get there.",
+        epilog=DEMO_EPILOG,
+    )
+    parser.add_argument(
+        "--seeds", type=_count, default=8, metavar="N", help="number of repetitions (default 8)"
+    )
+    parser.add_argument(
+        "--n-evals", type=_count, default=60, metavar="N", help="evaluations in each (default 60)"
+    )
+    parser.add_argument("--output", default="demo.png", metavar="FILE", help="picture (default demo.png)")
+    parser.set_defaults(module="tcgp.cli.demo")
+
+
+def _add_minimize(commands: Any) -> None:
+    parser = commands.add_parser(
+        "minimize",
+        help="minimize the output of a program",
+        description=MINIMIZE_DESCRIPTION,
+        epilog=MINIMIZE_EPILOG,
+    )
+    parser.add_argument("spec", metavar="SPEC.toml", nargs="?", help="what to minimize, and how")
+    parser.add_argument("--workers", type=_count, metavar="N", help="runs at a time (default 1)")
+    parser.add_argument("--budget", type=_count, metavar="N", help="runs in all, instead of the spec's")
+    parser.add_argument(
+        "--journal", metavar="FILE", help="journal (default SPEC.tcgp/journal.jsonl); runs/ lies beside it"
+    )
+    parser.add_argument(
+        "--max-time", type=_duration, metavar="TIME", help="stop after so many seconds, or 10m, 2h, 1d"
+    )
+    parser.add_argument("--no-plots", action="store_true", help="draw no pictures at the end")
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="check the spec and show the first command, without running it"
+    )
+    parser.add_argument("--example", action="store_true", help="print a spec with every key explained")
+    parser.set_defaults(module="tcgp.cli.minimize")
+
+
+def _add_ask(commands: Any) -> None:
+    parser = commands.add_parser(
+        "ask",
+        help="propose points for runs made by hand or by a scheduler",
+        description="Print the next points to evaluate, as JSON lines with an id each.",
+        epilog=ASK_EPILOG,
+    )
+    parser.add_argument("journal", metavar="JOURNAL", help="file that keeps the campaign")
+    parser.add_argument("--spec", metavar="SPEC.toml", help="parameters; needed to begin a journal")
+    parser.add_argument("-n", type=_count, default=1, metavar="N", help="number of points (default 1)")
+    parser.set_defaults(module="tcgp.cli.ask")
+
+
+def _add_tell(commands: Any) -> None:
+    parser = commands.add_parser(
+        "tell",
+        help="say what a point gave",
+        description="Say what a point gave: its value, or that it failed.",
+        epilog=TELL_EPILOG,
+        usage="tcgp tell [-h] JOURNAL (ID | --x JSON) (VALUE | --failed REASON)",
+    )
+    parser.add_argument("journal", metavar="JOURNAL", help="file that keeps the campaign")
+    parser.add_argument("rest", metavar="ID VALUE", nargs="*", help="id that ask gave, and the value there")
+    parser.add_argument("--x", metavar="JSON", help="parameters of a point that was not asked for")
+    parser.add_argument("--failed", metavar="REASON", help="the run gave no value, and why")
+    parser.set_defaults(module="tcgp.cli.tell")
+
+
+def _add_status(commands: Any) -> None:
+    parser = commands.add_parser(
+        "status",
+        help="the best so far, and what is pending",
+        description="Say how a campaign stands.",
+        epilog=STATUS_EPILOG,
+    )
+    parser.add_argument("journal", metavar="JOURNAL", help="file that keeps the campaign")
+    parser.add_argument("--json", action="store_true", help="as one JSON object")
+    parser.add_argument("--csv", metavar="FILE", help="also write every run to a CSV file")
+    parser.set_defaults(module="tcgp.cli.status")
+
+
+def _add_diagnose(commands: Any) -> None:
+    parser = commands.add_parser(
+        "diagnose",
+        help="is a GP overconfident about low values on your data?",
+        description=DIAGNOSE_DESCRIPTION,
+        epilog=DIAGNOSE_EPILOG,
+    )
+    parser.add_argument("data", metavar="DATA.csv", help="table of runs, or a journal")
+    parser.add_argument("--objective", metavar="COLUMN", help="column of the values (default: the last)")
+    parser.add_argument("--ignore", nargs="+", default=[], metavar="COLUMN", help="columns to leave out")
+    parser.add_argument("--method", choices=METHODS, default="tcgp", help="default tcgp")
+    parser.add_argument(
+        "--delta", type=float, metavar="P", help="share of the box below the threshold (default 0.05)"
+    )
+    parser.add_argument(
+        "--bounds",
+        nargs="+",
+        default=[],
+        metavar="NAME=LOW:HIGH",
+        help="box of the parameters (default: the range of the data)",
+    )
+    parser.add_argument("--plot", metavar="FILE", help="picture, such as calibration.png")
+    parser.set_defaults(module="tcgp.cli.diagnose")
+
+
+def _add_experiments(commands: Any) -> None:
+    """Leave ``tcgp experiment`` to the experiments, an extra: their parsers set ``run`` to a function."""
+    try:
+        from tcgp.experiments.cli import add_parser  # type: ignore[import-not-found,unused-ignore]
+    except ImportError as error:
+        reason = str(error)
+
+        def refuse(options: object) -> int:
+            raise UsageError(f"tcgp experiment needs the extra: pip install 'tcgp[experiments]' ({reason})")
+
+        parser = commands.add_parser("experiment", add_help=False)
+        parser.add_argument("rest", nargs=argparse.REMAINDER)
+        parser.set_defaults(run=refuse)
+        return
+    add_parser(commands)
+
+
+def protect_negative_numbers(arguments: list[str]) -> list[str]:
+    """Keep argparse from taking a value such as -1e-5 or -inf for an option.
+
+    Examples
+    --------
+    >>> from tcgp.cli.arguments import protect_negative_numbers
+    >>> protect_negative_numbers(["tell", "run.jsonl", "0", "-1e-5"])
+    ['tell', 'run.jsonl', '0', ' -1e-5']
+    """
+    return [f" {text}" if text.startswith("-") and _is_number(text) else text for text in arguments]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _count(text: str) -> int:
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"a whole number of at least 1 is needed, not {text.strip()!r}")
+    return int(text)
+
+
+def _duration(text: str) -> float:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -1,0 +1,28 @@
+"""``tcgp ask``: points to evaluate."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from tcgp.cli.campaigns import open_optimizer
+from tcgp.cli.console import DONE, WITHOUT_SUCCESS, note
+from tcgp.cli.spec import load_spec
+from tcgp.optimizer import SpaceExhausted
+
+__all__ = ["run"]
+
+
+def run(options: argparse.Namespace) -> int:
+    """Carry out ``tcgp ask``."""
+    spec = None if options.spec is None else load_spec(options.spec)
+    with open_optimizer(options.journal, spec) as optimizer:
+        for _ in range(options.n):
+            try:
+                proposal = optimizer.propose()
+            except SpaceExhausted as error:
+                note(str(error))
+                return WITHOUT_SUCCESS
+            x = proposal.x if optimizer.space.names is None else optimizer.space.as_argument(proposal.x)
+            print(json.dumps({"id": proposal.id, "x": x}), flush=True)
+    return DONE

@@ -1,0 +1,144 @@
+"""What the command says, and how it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from types import FrameType
+
+__all__ = [
+    "DONE",
+    "INTERRUPTED",
+    "UNUSABLE",
+    "WITHOUT_SUCCESS",
+    "UsageError",
+    "complain",
+    "format_table",
+    "log_to_stderr",
+    "note",
+    "parse_duration",
+    "signals_interrupt",
+]
+
+DONE, WITHOUT_SUCCESS, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
+
+ERASE_LINE = "\r\x1b[K"  # a progress line may stand there
+MAX_FAILURES_TOLD = 5
+
+SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+class UsageError(Exception):
+    """Something that the user can mend; the message is one sentence that says how."""
+
+
+def complain(message: str) -> None:
+    """Say on standard error why the command ends."""
+    _say(f"tcgp: error: {message}")
+
+
+def note(message: str) -> None:
+    """Say on standard error what the user should know."""
+    _say(f"tcgp: {message}")
+
+
+def _say(line: str) -> None:
+    with contextlib.suppress(BrokenPipeError):
+        print((ERASE_LINE if sys.stderr.isatty() else "") + line, file=sys.stderr, flush=True)
+
+
+class _StandardError(logging.Handler):
+    """Warnings of the library, above the progress line. Of failed evaluations only the first are told."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._n_failures = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        message = record.getMessage()
+        if message.startswith("the evaluation at"):
+            self._n_failures += 1
+            if self._n_failures > MAX_FAILURES_TOLD:
+                return
+            if self._n_failures == MAX_FAILURES_TOLD:
+                message += " (further failures are only counted until the end)"
+        note(message)
+
+
+def log_to_stderr() -> None:
+    """Show the library's warnings as lines of this command."""
+    logger = logging.getLogger("tcgp")
+    logger.handlers = [_StandardError()]
+    logger.propagate = False
+
+
+@contextlib.contextmanager
+def signals_interrupt() -> Iterator[None]:
+    """Treat the signals by which schedulers and terminals end a program like Ctrl-C."""
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {}
+    for name in names:
+        number = getattr(signal, name)
+        if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores SIGHUP: leave that
+            before[number] = signal.signal(number, _interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def format_table(rows: Sequence[Sequence[str]]) -> str:
+    """Rows in columns, the first one to the left and the others to the right.
+
+    Examples
+    --------
+    >>> from tcgp.cli.console import format_table
+    >>> print(format_table([["", "best"], ["GP", "12.5"]]))
+        best
+    GP  12.5
+    """
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [row[0].ljust(widths[0])]
+        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def parse_duration(value: object) -> float:
+    """Seconds, from a number or from text such as ``"90"``, ``"10m"``, ``"2h"`` or ``"1d"``.
+
+    Examples
+    --------
+    >>> from tcgp.cli.console import parse_duration
+    >>> parse_duration("1.5h")
+    5400.0
+    """
+    text = str(value).strip()
+    number, unit = (text[:-1], text[-1]) if text[-1:].isalpha() else (text, "")
+    try:
+        seconds = float(number) * SECONDS[unit]
+    except (ValueError, KeyError):
+        seconds = -1.0
+    if isinstance(value, bool) or not 0.0 < seconds < float("inf"):
+        raise ValueError(
+            f"a time is a positive number of seconds, or text such as '10m' or '2h', got {value!r}"
+        )
+    return seconds
+
+
+def relative(path: str | os.PathLike[str]) -> str:
+    """A path as short as it can be said from here."""
+    whole = os.path.abspath(path)
+    short = os.path.relpath(whole)
+    return whole if short.startswith("..") else short

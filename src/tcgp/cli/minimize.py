@@ -1,0 +1,204 @@
+"""``tcgp minimize``: drive a program to its minimum."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tcgp.cli.campaigns import Campaign, check_spec, describe_counts, describe_failures, read_campaign
+from tcgp.cli.console import (
+    DONE,
+    INTERRUPTED,
+    WITHOUT_SUCCESS,
+    UsageError,
+    note,
+    relative,
+    signals_interrupt,
+)
+from tcgp.cli.spec import EXAMPLE, Spec, load_spec
+
+if TYPE_CHECKING:
+    from tcgp.result import Result
+    from tcgp.simulator import Simulator
+
+__all__ = ["run"]
+
+STATUS_INTERRUPTED, STATUS_WORKERS = 6, 7  # of tcgp.minimize
+
+
+def run(options: argparse.Namespace) -> int:
+    """Carry out ``tcgp minimize``."""
+    if options.example:
+        print(EXAMPLE, end="")
+        return DONE
+    if options.spec is None:
+        raise UsageError("which SPEC.toml? tcgp minimize --example prints one to fill in")
+    spec = load_spec(options.spec)
+    spec = spec.with_limits(budget=options.budget, workers=options.workers, max_time=options.max_time)
+    if spec.program is None:
+        raise UsageError(
+            f"the spec {options.spec!r} has no 'command': say what to run, or use tcgp ask and tell"
+        )
+    if spec.budget is None:
+        raise UsageError(
+            f"the spec {options.spec!r} has no 'budget', the number of runs; add it, or use --budget"
+        )
+    journal = Path(options.journal) if options.journal else spec.path.with_suffix(".tcgp") / "journal.jsonl"
+    simulator = spec.program.simulator(journal.absolute().parent / "runs", spec.directory)
+    for argument in spec.program.files_out_of_reach(spec.directory):
+        note(
+            f"every run works in a directory of its own: if {argument!r} is the file beside the spec, write "
+            f'"{{spec_dir}}/{argument}"'
+        )
+    if options.dry_run:
+        _show_plan(spec, journal, simulator)
+        return DONE
+    _prepare(spec, journal)
+    with signals_interrupt():
+        result = _minimize(spec, journal, simulator, progress=not options.quiet)
+    campaign = read_campaign(journal)
+    print(_summary(campaign, result, Path(simulator.runs)))
+    if not options.no_plots:
+        _draw(result, journal.parent)
+    if result.status == STATUS_INTERRUPTED:
+        return INTERRUPTED
+    return DONE if campaign.best is not None and result.status != STATUS_WORKERS else WITHOUT_SUCCESS
+
+
+def _minimize(spec: Spec, journal: Path, simulator: Simulator, progress: bool) -> Result:
+    from tcgp.campaign import minimize
+    from tcgp.journal import JournalError
+    from tcgp.simulator import SimulatorPool
+
+    def name_of(parameters: Mapping[str, Any]) -> str | None:
+        """Number of the proposal with these parameters, which the journal holds already."""
+        campaign = read_campaign(journal)
+        numbers = [p.id for p in campaign.pending if campaign.named(p.x) == parameters]
+        return f"{numbers[-1]:04d}" if numbers else None
+
+    assert spec.budget is not None
+    with SimulatorPool(spec.workers, name_of) as pool:
+        try:
+            return minimize(
+                simulator,
+                spec.space,
+                n_evals=spec.budget,
+                rng=spec.seed,
+                workers=pool,
+                journal=journal,
+                progress=progress,
+                target=spec.target,
+                max_time=spec.max_time,
+                **spec.settings,
+            )
+        except JournalError as error:
+            raise UsageError(str(error)) from None
+
+
+def _prepare(spec: Spec, journal: Path) -> None:
+    """Make the directory of the journal, and see whether a journal there is of this spec."""
+    try:
+        journal.parent.mkdir(parents=True, exist_ok=True)
+        copy = journal.parent / "runs" / "spec.toml"
+        if journal.exists() and journal.stat().st_size:
+            check_spec(spec, journal)
+            _note_what_is_there(spec, journal)
+            _note_changed_command(spec, copy)
+        else:
+            copy.parent.mkdir(exist_ok=True)
+            shutil.copyfile(spec.path, copy)
+    except OSError as error:
+        raise UsageError(
+            f"the directory {relative(journal.parent)!r} cannot be written to ({error.strerror}); "
+            "choose another with --journal"
+        ) from None
+
+
+def _note_what_is_there(spec: Spec, journal: Path) -> None:
+    done = len(read_campaign(journal).told)
+    assert spec.budget is not None
+    more = "" if done < spec.budget else "; raise the budget with --budget for more"
+    note(f"going on with {relative(journal)}, which has {done} evaluations{more}")
+
+
+def _note_changed_command(spec: Spec, copy: Path) -> None:
+    """Say that another program gave the values in the journal, as far as can be told."""
+    try:
+        before = load_spec(str(copy)).program
+    except UsageError:  # not there, or its program has gone
+        return
+    now = spec.program
+    assert now is not None
+    if before is not None and (before.command, before.input, before.objective) != (
+        now.command,
+        now.input,
+        now.objective,
+    ):
+        note("the command or its objective is not the one this journal was begun with; its values are kept")
+
+
+# ---- what is said ----
+
+
+def _show_plan(spec: Spec, journal: Path, simulator: Simulator) -> None:
+    """The spec as it was understood, and the first command."""
+    from tcgp.optimizer import Optimizer
+
+    assert spec.program is not None
+    settings = {**spec.settings, "n_initial": spec.n_initial}
+    point = Optimizer(spec.space, rng=spec.seed, **settings).propose().x
+    parameters = spec.space.as_argument(point)
+    print(f"budget      {spec.budget} runs, {spec.n_initial} of them an initial design")
+    print(f"method      {settings['method']} with {settings['criterion']}")
+    print(f"workers     {spec.workers}")
+    print(
+        f"timeout     {'none' if spec.program.timeout is None else f'{spec.program.timeout:g} s for each run'}"
+    )
+    for name, dimension in zip(spec.space.names or (), spec.space.dimensions, strict=True):
+        print(f"parameter   {name}: {dimension}")
+    print(f"for example {shlex.join(simulator.arguments(parameters))}")
+    if spec.program.input == "json":
+        print(f"input       {json.dumps(parameters)}")
+    print(f"in          {relative(Path(simulator.runs) / '0000')}")
+    print(f"value       from {spec.program.objective.where}")
+    print(f"journal     {relative(journal)}")
+    print("Nothing was run.")
+
+
+def _summary(campaign: Campaign, result: Result, runs: Path) -> str:
+    lines = []
+    best = campaign.best
+    if best is None:
+        lines.append("best value   none: no run has succeeded")
+    else:
+        where = "" if best.id is None else f"   (run {best.id}, {relative(runs / f'{best.id:04d}')})"
+        lines.append(f"best value   {best.evaluation.y!r}{where}")
+        for i, (name, value) in enumerate(campaign.named(best.evaluation.x).items()):
+            lines.append(f"{'at' if i == 0 else '':<13}{name} = {json.dumps(value)}")
+    lines.append(f"evaluations  {describe_counts(campaign)}")
+    lines += [f"{'':<13}{line}" for line in describe_failures(campaign)]
+    lines.append(f"stopped      {result.message}")
+    lines.append(f"journal      {relative(campaign.path)}")
+    return "\n".join(lines)
+
+
+def _draw(result: Result, directory: Path) -> None:
+    """Save pictures, if there is something to draw and something to draw with."""
+    if result.x is None:
+        return
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        note("install matplotlib for pictures: pip install 'tcgp[plot]'")
+        return
+    from tcgp import plotting
+
+    convergence, whole = directory / "convergence.png", directory / "run.png"
+    plotting.plot_convergence(result).figure.savefig(convergence, dpi=150)
+    result.plot().savefig(whole, dpi=150)
+    print(f"pictures     {relative(convergence)}, {relative(whole)}")

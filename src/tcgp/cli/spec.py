@@ -1,0 +1,390 @@
+"""The spec of a campaign: a TOML file, checked key by key before anything is run."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tcgp.cli.console import UsageError, parse_duration
+from tcgp.optimizer import Settings
+from tcgp.simulator import Objective, Simulator, Template, find_program
+from tcgp.space import Categorical, Dimension, Integer, Real, Space
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["EXAMPLE", "Program", "Spec", "load_spec"]
+
+EXAMPLE = """\
+# What to minimize: the output of a program. Run it with: tcgp minimize THIS_FILE
+
+# The program and its arguments, started without a shell. {name} stands for a parameter, {{ and }} for braces.
+# A program given by a path is relative to this file; {spec_dir} is the directory of this file.
+command = ["./simulate", "--width={width}", "{layers}", "{alloy}"]
+
+budget = 60                     # runs in all, failures and the initial design included
+timeout = "10m"                 # for each run, in seconds or as text: "30s", "10m", "2h"
+
+# All keys from here on may be left out; the values are the defaults, or examples.
+# input = "none"                # "json": parameters as a JSON object on standard input;
+                                # "file": the program reads parameters.json in its working directory
+# workers = 1                   # runs at a time
+# seed = 1                      # for the same points again; drawn and journaled by default
+# method = "tcgp"               # or "gp", "tcgp-occ", "tcgp-thres", "bcrgp", "ongp", "regp", "tcregp"
+# criterion = "ei"              # or "lcb"
+# epsilon = 0.1                 # level of "lcb"
+# n_initial = 20                # size of the initial design: 10 per parameter, at most half of the budget
+# initial_design = "uniform"    # or "lhs", "sobol"
+# maximizer = "multistart"      # or "smc", the paper's
+# target = 0.0                  # stop once a value is as low as this
+# max_time = "8h"               # stop after this time
+
+[parameters]
+width = {type = "real", low = 0.1, high = 10.0, log = true}
+layers = {type = "integer", low = 1, high = 8}
+alloy = {type = "categorical", choices = ["steel", "brass", "zinc"]}
+
+# Where the value is. By default it is the last number on the last line of standard output.
+# [objective]
+# file = "result.txt"           # read this file of the run's directory, not standard output
+# pattern = 'drag = (\\S+)'      # or: the last match of a regular expression (its first group)
+# key = "drag"                  # or: this key of a JSON object ("forces.drag" for a nested one)
+
+# [options]                     # of the method
+# delta = 0.05
+
+# [environment]                 # variables for the program
+# OMP_NUM_THREADS = "1"
+"""
+
+SETTINGS = ("method", "criterion", "epsilon", "n_initial", "initial_design", "maximizer", "options")
+PROGRAM = ("command", "input", "timeout", "objective", "environment")
+RUN = ("budget", "seed", "workers", "target", "max_time")
+KEYS = ("parameters", *PROGRAM, *RUN, *SETTINGS)
+
+# What other tools call these keys.
+ALIASES = {
+    "n_evals": "budget",
+    "evaluations": "budget",
+    "max_evals": "budget",
+    "n_trials": "budget",
+    "rng": "seed",
+    "random_state": "seed",
+    "cmd": "command",
+    "program": "command",
+    "argv": "command",
+    "space": "parameters",
+    "bounds": "parameters",
+    "variables": "parameters",
+    "acquisition": "criterion",
+    "model": "method",
+    "env": "environment",
+    "stdin": "input",
+    "output": "objective",
+    "parallel": "workers",
+    "jobs": "workers",
+    "regex": "pattern",
+    "min": "low",
+    "max": "high",
+    "values": "choices",
+}
+
+TYPES = {"real": ("low", "high", "log"), "integer": ("low", "high", "log"), "categorical": ("choices",)}
+OTHER_TYPES = {"float": "real", "int": "integer", "categoric": "categorical", "choice": "categorical"}
+
+
+@dataclass(frozen=True)
+class Program:
+    """How the objective is computed: a program, and where it leaves its value."""
+
+    command: tuple[str, ...]
+    input: str
+    objective: Objective
+    timeout: float | None
+    environment: dict[str, str]
+
+    def files_out_of_reach(self, base: Path) -> list[str]:
+        """Arguments that look like files beside the spec, which the program will not find from its directory."""
+        return [a for a in self.command[1:] if not Path(a).is_absolute() and (base / a).is_file()]
+
+    def simulator(self, runs: Path, base: Path) -> Simulator:
+        """The program as a function, with its runs below ``runs``."""
+        return Simulator(
+            self.command, runs, self.input == "json", self.objective, self.timeout, self.environment, base
+        )
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What to minimize, and how.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+        The file.
+    space : Space
+    program : Program or None
+        None if the spec has no command: `tcgp ask` needs none.
+    settings : dict
+        Keyword arguments of `tcgp.Optimizer`.
+    budget, seed, workers, target, max_time
+        As in `tcgp.minimize`.
+    """
+
+    path: Path
+    space: Space
+    program: Program | None
+    settings: dict[str, Any]
+    budget: int | None
+    seed: int | None
+    workers: int
+    target: float | None
+    max_time: float | None
+
+    @property
+    def directory(self) -> Path:
+        """Where the spec lies, and what its program is relative to."""
+        return self.path.absolute().parent
+
+    @property
+    def n_initial(self) -> int:
+        """Size of the initial design, as `tcgp.minimize` would choose it."""
+        given: int | None = self.settings["n_initial"]
+        if given is not None:
+            return given
+        most = 10 * len(self.space)
+        return most if self.budget is None else max(min(most, self.budget // 2), 1)
+
+    def with_limits(self, **limits: Any) -> Spec:
+        """The spec with limits from the command line, where they were given."""
+        return replace(self, **{name: value for name, value in limits.items() if value is not None})
+
+
+def load_spec(path: str) -> Spec:
+    """Read a spec.
+
+    Parameters
+    ----------
+    path : str
+
+    Returns
+    -------
+    Spec
+
+    Raises
+    ------
+    UsageError
+        One sentence with the file, the key and the mend.
+    """
+    try:
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise UsageError(f"the spec {path!r} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"the spec {path!r} is not a text file in UTF-8") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise UsageError(f"the spec {path!r} is not valid TOML: {error}") from None
+    try:
+        return _spec(Path(path), content)
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"in the spec {path!r}: {error}") from None
+
+
+def _spec(path: Path, content: Mapping[str, Any]) -> Spec:
+    _check_keys("key", content, KEYS)
+    space = _space(content.get("parameters"))
+    return Spec(
+        path=path,
+        space=space,
+        program=_program(content, space, path.absolute().parent),
+        settings=_settings(content, space),
+        budget=_integer(content, "budget", 1),
+        seed=_integer(content, "seed", 0),
+        workers=_integer(content, "workers", 1) or 1,
+        target=_number(content, "target"),
+        max_time=_duration(content, "max_time"),
+    )
+
+
+# ---- parameters ----
+
+
+def _space(table: object) -> Space:
+    if not isinstance(table, Mapping) or not table:
+        raise ValueError(
+            "there are no parameters; add a table [parameters] with lines such as x = {low = 0, high = 1}"
+        )
+    return Space({name: _dimension(name, item) for name, item in table.items()})
+
+
+def _dimension(name: str, item: object) -> Dimension:
+    label = f"parameter {name!r}"
+    if not name or set(name) & set("{}\0") or name == "spec_dir":
+        raise ValueError(f"{label} needs another name: one without braces, and not 'spec_dir'")
+    if not isinstance(item, Mapping):
+        misplaced = f"; the key {name} belongs above the first [table]" if name in KEYS else ""
+        raise ValueError(f"{label} must be a table such as {{low = 0, high = 1}}, got {item!r}{misplaced}")
+    kind = item.get("type", "categorical" if "choices" in item else "real")
+    if kind not in TYPES:
+        known = OTHER_TYPES.get(kind) if isinstance(kind, str) else None
+        raise ValueError(
+            f"the type of {label} must be 'real', 'integer' or 'categorical', got {kind!r}"
+            + (f"; did you mean {known!r}?" if known else "")
+        )
+    fields = {key: value for key, value in item.items() if key != "type"}
+    _check_keys(f"key of {label}", fields, TYPES[kind])
+    for key in TYPES[kind]:
+        if key != "log" and key not in fields:
+            raise ValueError(f"{label} has no {key!r}, which a {kind} parameter needs")
+    if not isinstance(fields.get("log", False), bool):
+        raise ValueError(f"'log' of {label} must be true or false, got {fields['log']!r}")
+    kinds = {"real": Real, "integer": Integer, "categorical": Categorical}
+    try:
+        dimension: Dimension = kinds[kind](**fields)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{label}: {error}") from None
+    return dimension
+
+
+# ---- the program ----
+
+
+def _program(content: Mapping[str, Any], space: Space, base: Path) -> Program | None:
+    if "command" not in content:
+        stray = [key for key in PROGRAM if key in content]
+        if stray:
+            raise ValueError(f'{stray[0]!r} needs a \'command\', a list such as ["./simulate", "{{x}}"]')
+        return None
+    environment = _strings(content, "environment")
+    command = _command(content["command"], base, environment.get("PATH"))
+    source = content.get("input", "none")
+    if source not in ("none", "json", "file"):
+        raise ValueError(f'\'input\' must be "none", "json" or "file", got {source!r}')
+    _check_placeholders(command, space, source)
+    return Program(command, source, _objective(content), _duration(content, "timeout"), environment)
+
+
+def _command(command: object, base: Path, search_path: str | None) -> tuple[str, ...]:
+    if not isinstance(command, list) or not command or not all(isinstance(a, str) for a in command):
+        raise ValueError(
+            f"'command' must be a list of strings, a program and its arguments, got {command!r}; "
+            'write ["./simulate", "{x}"], without a shell'
+        )
+    if any("\0" in argument for argument in command):
+        raise ValueError("'command' has a zero byte in it")
+    if Template.parse(command[0]).names:
+        raise ValueError(f"the program {command[0]!r} must be fixed: placeholders are for its arguments")
+    try:
+        find_program(command[0], base, search_path)
+    except FileNotFoundError as error:
+        raise ValueError(f"'command': {error}") from None
+    return tuple(command)
+
+
+def _check_placeholders(command: tuple[str, ...], space: Space, source: str) -> None:
+    names = space.names or ()
+    used = [name for argument in command[1:] for name in Template.parse(argument).names]
+    for name in used:
+        if name not in names and name != "spec_dir":
+            raise ValueError(
+                f"'command' has the placeholder {{{name}}}, which is no parameter"
+                f"{_suggestion(name, [*names, 'spec_dir'])}; literal braces are written {{{{ and }}}}"
+            )
+    unused = [name for name in names if name not in used]
+    if unused and source == "none":
+        raise ValueError(
+            f"'command' does not use the parameter {unused[0]!r}; write {{{unused[0]}}} in an argument, or set "
+            'input = "json" (or "file") for a program that reads its parameters itself'
+        )
+
+
+def _objective(content: Mapping[str, Any]) -> Objective:
+    table = content.get("objective", {})
+    if isinstance(table, str) and table == "stdout":
+        table = {}
+    if not isinstance(table, Mapping):
+        raise ValueError(f"'objective' must be a table with file, pattern or key, got {table!r}")
+    _check_keys("key of [objective]", table, ("file", "pattern", "key"))
+    return Objective(**_strings(content, "objective") if table else {})
+
+
+def _strings(content: Mapping[str, Any], key: str) -> dict[str, str]:
+    table = content.get(key, {})
+    if not isinstance(table, Mapping):
+        raise ValueError(f"{key!r} must be a table, got {table!r}")
+    for name, value in table.items():
+        if not isinstance(value, str) or "\0" in value:
+            raise ValueError(f"{name!r} in [{key}] must be a string, got {value!r}")
+        if key == "environment" and (not name or "=" in name or "\0" in name):
+            raise ValueError(f"{name!r} cannot be the name of an environment variable")
+    return dict(table)
+
+
+# ---- the search ----
+
+
+def _settings(content: Mapping[str, Any], space: Space) -> dict[str, Any]:
+    """Keyword arguments of `Optimizer`, tried out so that no run is made for a spec that must fail later."""
+    from tcgp.models import fit_model
+
+    given = {key: content[key] for key in SETTINGS if key in content}
+    given["n_initial"] = _integer(content, "n_initial", 1)
+    if "epsilon" in given:
+        given["epsilon"] = _number(content, "epsilon")
+    if not isinstance(given.get("options", {}), Mapping):
+        raise ValueError(f"'options' must be a table, got {given['options']!r}")
+    settings = Settings(**{**given, "n_initial": given["n_initial"] or 1})
+    try:
+        fit_model([[0.0], [0.4], [1.0]], [0.0, 1.0, 3.0], settings.method, rng=0, **settings.options)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"[options]: {error}") from None
+    return {name: getattr(settings, name) for name in SETTINGS} | {"n_initial": given["n_initial"]}
+
+
+def _integer(content: Mapping[str, Any], key: str, least: int) -> int | None:
+    value = content.get(key)
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
+        raise ValueError(f"{key!r} must be a whole number of at least {least}, got {value!r}")
+    return value
+
+
+def _number(content: Mapping[str, Any], key: str) -> float | None:
+    value = content.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, int | float) or isinstance(value, bool) or value != value:
+        raise ValueError(f"{key!r} must be a number, got {value!r}")
+    return float(value)
+
+
+def _duration(content: Mapping[str, Any], key: str) -> float | None:
+    if key not in content:
+        return None
+    try:
+        return parse_duration(content[key])
+    except ValueError as error:
+        raise ValueError(f"{key!r}: {error}") from None
+
+
+# ---- names ----
+
+
+def _check_keys(what: str, table: Mapping[str, Any], known: Collection[str]) -> None:
+    for key in table:
+        if key not in known:
+            raise ValueError(f"unknown {what} {key!r}{_suggestion(key, known)}")
+
+
+def _suggestion(name: str, known: Collection[str]) -> str:
+    """What may have been meant, or what there is."""
+    alias = ALIASES.get(name.lower())
+    if alias in known:
+        return f"; did you mean {alias!r}?"
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(known)}"

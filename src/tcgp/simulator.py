@@ -1,0 +1,512 @@
+"""Run an external program as an objective function.
+
+Each run has a directory of its own, in which the program works and which keeps what it was given and what it
+wrote. The program is started from a list of arguments, never through a shell, and a parameter is always one
+piece of one argument, so that no value can be taken for a command.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tcgp.history import interpret, shorten
+from tcgp.workers import Outcome
+
+__all__ = ["Objective", "Run", "RunFailed", "Simulator", "SimulatorPool", "Template", "find_program"]
+
+PARAMETERS, STDOUT, STDERR, OUTCOME = "parameters.json", "stdout.txt", "stderr.txt", "outcome.json"
+
+LONGEST_OUTPUT = 1 << 22  # bytes from the end of a program's output that are searched for the value
+
+_PIECE = re.compile(r"\{\{|\}\}|\{[^{}]*\}|[{}]|[^{}]+")
+
+# A number that is not part of a word or of a version such as 1.2.3; Fortran writes exponents with a D.
+_NUMBER = re.compile(
+    r"(?<![\w.])[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?|nan|inf(?:inity)?)(?!\w|\.\w)", re.IGNORECASE
+)
+
+
+class RunFailed(RuntimeError):
+    """A run gave no value; the message says why."""
+
+
+@dataclass(frozen=True)
+class Template:
+    """One argument of a command, with placeholders such as ``{width}`` for parameters.
+
+    ``{{`` and ``}}`` stand for literal braces.
+
+    Examples
+    --------
+    >>> from tcgp.simulator import Template
+    >>> template = Template.parse("--size={width}x{height}")
+    >>> template.names, template.fill({"width": 0.5, "height": 3})
+    (('width', 'height'), '--size=0.5x3')
+    >>> Template.parse("{{}}").fill({})
+    '{}'
+    """
+
+    pieces: tuple[tuple[str, bool], ...]  # text, or the name of a parameter and True
+
+    @classmethod
+    def parse(cls, text: str) -> Template:
+        """Read an argument; ValueError if its braces do not match."""
+        pieces = []
+        for piece in _PIECE.findall(text):
+            if piece in ("{", "}"):
+                raise ValueError(
+                    f"the brace {piece!r} in {text!r} stands alone: write {{name}} for a parameter, "
+                    f"{piece * 2} for the brace itself"
+                )
+            if piece in ("{{", "}}"):
+                pieces.append((piece[0], False))
+            elif piece.startswith("{"):
+                pieces.append((piece[1:-1], True))
+            else:
+                pieces.append((piece, False))
+        return cls(tuple(pieces))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Parameters in order of appearance."""
+        return tuple(text for text, is_name in self.pieces if is_name)
+
+    def fill(self, values: Mapping[str, Any]) -> str:
+        """The argument with every placeholder replaced."""
+        return "".join(_as_text(values[text]) if is_name else text for text, is_name in self.pieces)
+
+
+@dataclass(frozen=True)
+class Objective:
+    """Where a run leaves its value.
+
+    By default it is the last number on the last line of standard output that is not empty.
+
+    Parameters
+    ----------
+    file : str, optional
+        File in the run's directory to read instead of standard output.
+    pattern : str, optional
+        Regular expression; the last match counts, or its first group if it has groups.
+    key : str, optional
+        Key in a JSON object, which is the whole output or its last line; dots lead into nested objects.
+
+    Examples
+    --------
+    >>> from tcgp.simulator import Objective
+    >>> Objective().value("step 1\\ncost: 2.5e-3\\n")
+    0.0025
+    >>> Objective(pattern=r"drag=(\\S+)").value("drag=0.31 lift=2")
+    0.31
+    >>> Objective(key="loss.total").value('{"loss": {"total": 7}}')
+    7.0
+    """
+
+    file: str | None = None
+    pattern: str | None = None
+    key: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.pattern is not None and self.key is not None:
+            raise ValueError("an objective has a pattern or a key, not both")
+        if self.file is not None:
+            _check_inside(self.file)
+        if self.pattern is not None:
+            try:
+                re.compile(self.pattern)
+            except re.error as error:
+                raise ValueError(f"{self.pattern!r} is not a regular expression: {error}") from None
+
+    @property
+    def where(self) -> str:
+        """What is read, in words."""
+        return "standard output" if self.file is None else f"the file {self.file!r}"
+
+    def read(self, directory: Path) -> float:
+        """The value that the run in ``directory`` left."""
+        path = directory / (STDOUT if self.file is None else self.file)
+        if not path.is_file():
+            raise RunFailed(f"the program wrote no file {self.file!r}")
+        if not path.resolve().is_relative_to(directory.resolve()):
+            raise RunFailed(f"the file {self.file!r} leads out of the run's directory")
+        return self.value(_tail(path))
+
+    def value(self, text: str) -> float:
+        """The value in what the program wrote; RunFailed if there is none."""
+        if not text.strip():
+            raise RunFailed(f"{self.where} is empty")
+        found = self._find(text)
+        if isinstance(found, bool):
+            raise RunFailed(f"{json.dumps(found)} is not a number")
+        number, reason = interpret(found)
+        if number is None:
+            raise RunFailed(_printable(reason or ""))
+        return number
+
+    def _find(self, text: str) -> object:
+        """What stands where the value should be."""
+        if self.key is not None:
+            return self._find_key(text)
+        if self.pattern is not None:
+            matches = list(re.finditer(self.pattern, text, re.MULTILINE))
+            if not matches:
+                raise RunFailed(f"{self.where} has nothing that matches the pattern {self.pattern!r}")
+            found = matches[-1].group(1 if matches[-1].re.groups else 0) or ""
+            number = _as_number(found)
+            if number is None:
+                raise RunFailed(f"the pattern found {_printable(found)!r}, which is not a number")
+            return number
+        line = _last_line(text)
+        numbers = _NUMBER.findall(line)
+        if not numbers:
+            raise RunFailed(f"the last line of {self.where} has no number: {_printable(line)!r}")
+        return _as_number(numbers[-1])
+
+    def _find_key(self, text: str) -> object:
+        assert self.key is not None
+        content = _loads(text)
+        if not isinstance(content, dict):
+            content = _loads(_last_line(text))
+        if not isinstance(content, dict):
+            raise RunFailed(f"{self.where} is not a JSON object: {_printable(_last_line(text))!r}")
+        if self.key in content:
+            return content[self.key]
+        for part in self.key.split("."):
+            if not isinstance(content, dict) or part not in content:
+                raise RunFailed(f"the JSON in {self.where} has no key {self.key!r}")
+            content = content[part]
+        return content
+
+
+@dataclass(frozen=True)
+class Simulator:
+    """An external program as a function of named parameters.
+
+    Parameters
+    ----------
+    command : sequence of str
+        Program and arguments. ``{name}`` in an argument stands for a parameter, and ``{spec_dir}`` for
+        ``base``; see `Template`. The program itself is fixed.
+    runs : path
+        Directory that holds the directories of the runs.
+    stdin : bool
+        Whether the program gets the parameters as a JSON object on standard input. It always finds them in
+        the file ``parameters.json`` of its working directory.
+    objective : Objective
+        Where the value is.
+    timeout : float, optional
+        Seconds after which a run is killed, with all processes it has started.
+    environment : mapping, optional
+        Environment variables to add.
+    base : path
+        What a relative path to the program is relative to.
+
+    Examples
+    --------
+    >>> import sys, tempfile
+    >>> from tcgp.simulator import Simulator
+    >>> program = [sys.executable, "-c", "import sys; print(float(sys.argv[1]) ** 2)", "{x}"]
+    >>> simulator = Simulator(program, runs=tempfile.mkdtemp())
+    >>> simulator({"x": 1.5})
+    2.25
+    """
+
+    command: Sequence[str]
+    runs: str | os.PathLike[str]
+    stdin: bool = False
+    objective: Objective = field(default_factory=Objective)
+    timeout: float | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    base: str | os.PathLike[str] = "."
+
+    def __post_init__(self) -> None:
+        if isinstance(self.command, str) or not self.command:
+            raise ValueError(f"command must be a list of a program and its arguments, got {self.command!r}")
+        for argument in self.command[1:]:
+            Template.parse(argument)
+        if self.timeout is not None and not self.timeout > 0.0:
+            raise ValueError(f"timeout must be a positive number of seconds, got {self.timeout!r}")
+
+    def __call__(self, parameters: Mapping[str, Any]) -> float:
+        """Run the program and return its value; RunFailed if there is none."""
+        run = self.start(parameters)
+        try:
+            return run.finish()
+        finally:
+            run.kill()
+
+    @property
+    def names(self) -> set[str]:
+        """Parameters for which the command has placeholders."""
+        return {n for argument in self.command[1:] for n in Template.parse(argument).names} - {"spec_dir"}
+
+    def arguments(self, parameters: Mapping[str, Any]) -> list[str]:
+        """Program and arguments of the run with these parameters."""
+        missing = self.names - set(parameters)
+        if missing:
+            raise ValueError(f"the command has placeholders for unknown parameters: {sorted(missing)}")
+        base = os.path.abspath(self.base)
+        program = find_program(self.command[0], base, self.environment.get("PATH"))
+        values = {**parameters, "spec_dir": base}
+        return [program, *(Template.parse(argument).fill(values) for argument in self.command[1:])]
+
+    def start(self, parameters: Mapping[str, Any], name: str | None = None) -> Run:
+        """Start a run in a new directory, called ``name`` if that is free."""
+        arguments = self.arguments(parameters)
+        directory = _new_directory(Path(self.runs), name)
+        _write_json(directory / PARAMETERS, dict(parameters))
+        given = directory / PARAMETERS if self.stdin else Path(os.devnull)
+        with (
+            given.open("rb") as stdin,
+            (directory / STDOUT).open("wb") as stdout,
+            (directory / STDERR).open("wb") as stderr,
+        ):
+            process = subprocess.Popen(
+                arguments,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                cwd=directory,
+                env={**os.environ, **self.environment},
+                start_new_session=True,  # a process group of its own: a timeout ends its children too
+            )
+        return Run(self, directory, arguments, process)
+
+
+class Run:
+    """A run of a simulator, under way.
+
+    Attributes
+    ----------
+    directory : pathlib.Path
+        Where the program works. It keeps ``parameters.json``, ``stdout.txt``, ``stderr.txt`` and, after the
+        run, ``outcome.json``.
+    """
+
+    def __init__(
+        self, simulator: Simulator, directory: Path, arguments: list[str], process: subprocess.Popen[bytes]
+    ) -> None:
+        self.directory = directory
+        self._simulator, self._arguments, self._process = simulator, arguments, process
+        self._start = time.monotonic()
+        self._killed = False
+
+    def finish(self) -> float:
+        """Wait for the end, and return the value; RunFailed if there is none."""
+        try:
+            value = self._value()
+        except RunFailed as error:
+            self._record(None, str(error))
+            raise
+        self._record(value, None)
+        return value
+
+    def kill(self) -> None:
+        """End the program and what it has started; nothing happens if it has ended."""
+        if self._process.poll() is not None:
+            return
+        self._killed = True
+        if sys.platform == "win32":
+            subprocess.run(
+                ["taskkill", "/F", "/T", "/PID", str(self._process.pid)], check=False, capture_output=True
+            )
+        else:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def _value(self) -> float:
+        timeout = self._simulator.timeout
+        try:
+            code = self._process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise RunFailed(f"no end after {timeout:g} s") from None
+        if self._killed:
+            raise RunFailed("stopped before its end")
+        if code != 0:
+            raise RunFailed(_how_it_ended(code) + self._last_words())
+        return self._simulator.objective.read(self.directory)
+
+    def _record(self, value: float | None, reason: str | None) -> None:
+        """Keep what came of the run, beside what it wrote."""
+        outcome = {
+            "value": value,
+            "reason": reason,
+            "exit_code": self._process.returncode,
+            "seconds": round(time.monotonic() - self._start, 3),
+            "command": self._arguments,
+        }
+        _write_json(self.directory / OUTCOME, outcome)
+
+    def _last_words(self) -> str:
+        """The last line on standard error, which often names the trouble."""
+        line = _last_line(_tail(self.directory / STDERR))
+        return f": {_printable(line)}" if line else ""
+
+
+class SimulatorPool:
+    """Several runs at a time, in the manner of `concurrent.futures.Executor`; closing it ends them all.
+
+    Programs need no Python processes to run side by side: a thread waits for each.
+
+    Parameters
+    ----------
+    n : int
+        Number of runs at a time.
+    name_of : callable
+        From the parameters of a run to the name of its directory.
+    """
+
+    def __init__(self, n: int, name_of: Callable[[Mapping[str, Any]], str | None]) -> None:
+        self._max_workers = n
+        self._name_of = name_of
+        self._threads = ThreadPoolExecutor(n, thread_name_prefix="tcgp-run")
+        self._runs: set[Run] = set()
+
+    def submit(
+        self, evaluate: Callable[..., Outcome], simulator: Simulator, parameters: Mapping[str, Any]
+    ) -> Future[Outcome]:
+        """Start a run. What hinders its start is not the fault of the point: it is raised here.
+
+        ``evaluate``, which would name the type of an exception in its reason, is not needed.
+        """
+        run = simulator.start(parameters, self._name_of(parameters))
+        self._runs.add(run)
+        return self._threads.submit(self._outcome, run)
+
+    def close(self) -> None:
+        """Kill what still runs."""
+        for run in list(self._runs):
+            run.kill()
+        self._threads.shutdown()
+
+    def __enter__(self) -> SimulatorPool:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def _outcome(self, run: Run) -> Outcome:
+        try:
+            return Outcome(run.finish())
+        except RunFailed as error:
+            return Outcome(None, str(error))
+        finally:
+            self._runs.discard(run)
+
+
+def find_program(program: str, base: str | os.PathLike[str] = ".", search_path: str | None = None) -> str:
+    """Absolute path of a program: one with a directory in it is relative to ``base``, others are on the PATH.
+
+    Examples
+    --------
+    >>> from tcgp.simulator import find_program
+    >>> find_program("no-such-program")
+    Traceback (most recent call last):
+        ...
+    FileNotFoundError: there is no program 'no-such-program' on the PATH
+    """
+    if os.path.dirname(program):
+        path = os.path.abspath(os.path.join(base, program))
+        if not os.path.isfile(path):
+            raise FileNotFoundError(f"there is no program {path!r}")
+        if not os.access(path, os.X_OK):
+            raise FileNotFoundError(f"the file {path!r} is not executable: try chmod +x")
+        return path
+    found = shutil.which(program, path=search_path)
+    if found is None:
+        beside = os.path.isfile(os.path.join(base, program))
+        hint = f"; for the file beside the spec write {os.path.join('.', program)!r}" if beside else ""
+        raise FileNotFoundError(f"there is no program {program!r} on the PATH{hint}")
+    return os.path.abspath(found)
+
+
+def _as_text(value: object) -> str:
+    """A parameter as an argument: floats with every digit, True and False as in JSON."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _as_number(text: str) -> float | None:
+    try:
+        return float(re.sub("[dD](?=[-+]?[0-9]+$)", "e", text.strip()))
+    except ValueError:
+        return None
+
+
+def _new_directory(root: Path, name: str | None) -> Path:
+    """A directory that did not exist before: a run never mixes with what another one left."""
+    root.mkdir(parents=True, exist_ok=True)
+    if name is not None and (not name or name in (".", "..") or set(name) & set("/\\\0")):
+        raise ValueError(f"{name!r} is not the name of a directory")
+    if name is None:
+        candidates = (f"{i:04d}" for i in itertools.count(sum(1 for _ in root.iterdir())))
+    else:
+        candidates = (name if i == 1 else f"{name}-{i}" for i in itertools.count(1))
+    for candidate in candidates:
+        with contextlib.suppress(FileExistsError):
+            (root / candidate).mkdir()
+            return (root / candidate).resolve()
+    raise AssertionError("numbers do not end")
+
+
+def _check_inside(file: str) -> None:
+    """Refuse a file that is not in the run's directory."""
+    path = Path(file)
+    if not file or path.is_absolute() or ".." in path.parts or "\0" in file:
+        raise ValueError(f"the file of the objective must lie in the run's directory, got {file!r}")
+
+
+def _write_json(path: Path, content: object) -> None:
+    """Write a file at once, so that nobody sees half of it."""
+    draft = path.with_name(f".{path.name}.draft")
+    draft.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    draft.replace(path)
+
+
+def _tail(path: Path) -> str:
+    """The end of a text file."""
+    with path.open("rb") as file:
+        file.seek(max(path.stat().st_size - LONGEST_OUTPUT, 0))
+        return file.read().decode(errors="replace")
+
+
+def _last_line(text: str) -> str:
+    """The last line that is not empty, or nothing."""
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")
+
+
+def _loads(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _how_it_ended(code: int) -> str:
+    """An exit code in words; negative ones are signals."""
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return f"killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"killed by signal {-code}"
+
+
+def _printable(text: str) -> str:
+    """Text of a program made harmless for a terminal, and short."""
+    return shorten("".join(c if c.isprintable() else "?" for c in text), 200)

@@ -54,7 +54,9 @@ class TailTable:
         shift = log_scale + self.log_median(log_beta)
         log_ratio = log_abs - shift[:, None]
         zeta = np.where(log_ratio > 0.0, np.exp(log_beta)[:, None] * log_ratio, log_ratio)
-        column = (zeta - _ZETA_START) * (1.0 / _ZETA_STEP)
+        # Below the table H goes on with the slope of its first cell, above it with slope 1, its limit.
+        beyond = np.maximum(zeta - _ZETA_STOP, 0.0)
+        column = (zeta - beyond - _ZETA_START) * (1.0 / _ZETA_STEP)
         j = np.clip(column, 0.0, self._columns - 2.0).astype(np.intp)
         v = column - j
         j += (i * self._columns)[:, None]
@@ -65,6 +67,7 @@ class TailTable:
         upper = values[j]
         upper += v * (values[j + 1] - upper)
         lower += u * (upper - lower)
+        lower += beyond
         return lower
 
 

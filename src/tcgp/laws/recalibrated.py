@@ -90,7 +90,7 @@ class RecalibratedNormal:
         i = pieces.of(r)
         # Φ(r) − v and, in the last piece, 1 − Φ(r): the side on which nothing cancels.
         rising = pieces.start_level[i] + pieces.slope[i] * (special.ndtr(r) - pieces.start_value[i])
-        last = 1.0 - pieces.slope[-1] * special.ndtr(-r)
+        last = np.maximum(1.0 - pieces.slope[-1] * special.ndtr(-r), pieces.start_level[-1])
         inner = np.clip(rising, pieces.start_level[i], pieces.end_level[i])
         out: FloatArray = np.where(i == len(pieces.slope) - 1, last, inner)[()]
         return out

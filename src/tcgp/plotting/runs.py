@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,7 +62,7 @@ def plot_convergence(
     [2.5, 2.5, 0.75]
     """
     ax = new_axes(ax)
-    for i, (label, runs) in enumerate(_labelled_runs(results, labels).items()):
+    for i, (label, runs) in enumerate(_labelled_runs(results, labels)):
         best = _best_so_far(runs)  # (number of runs, evaluations)
         shown = best if minimum is None else best - minimum
         n = np.arange(1, shown.shape[1] + 1)
@@ -158,18 +158,18 @@ def _is_run(item: Any) -> bool:
     return not isinstance(item, Mapping) and isinstance(next(iter(item), None), numbers.Real)
 
 
-def _labelled_runs(results: Any, labels: Sequence[str] | None) -> dict[str, list[FloatArray]]:
-    """Runs by label; labels that begin with an underscore stay out of the legend."""
+def _labelled_runs(results: Any, labels: Sequence[str] | None) -> list[tuple[str, list[FloatArray]]]:
+    """Labels and runs; labels that begin with an underscore stay out of the legend."""
     if isinstance(results, Mapping) and not _is_run(results):
-        return {
-            str(label): [values_of(runs)] if _is_run(runs) else [values_of(run) for run in runs]
+        return [
+            (str(label), [values_of(runs)] if _is_run(runs) else [values_of(run) for run in runs])
             for label, runs in results.items()
-        }
+        ]
     runs = [results] if _is_run(results) else list(results)
     names = [_name(run, i, len(runs)) for i, run in enumerate(runs)] if labels is None else list(labels)
     if len(names) != len(runs):
         raise ValueError(f"labels must name each of the {len(runs)} runs; got {len(names)}.")
-    return {name: [values_of(run)] for name, run in zip(names, runs, strict=True)}
+    return [(name, [values_of(run)]) for name, run in zip(names, runs, strict=True)]
 
 
 def _name(run: Any, i: int, n_runs: int) -> str:
@@ -199,10 +199,10 @@ def _design_size(results: Any) -> int | None:
 
 
 def _trace(result: Any) -> list[Mapping[str, Any]]:
-    """The history of the models of a run."""
-    if hasattr(result, "optimizer"):
-        result = result.optimizer.trace
-    return list(result) if isinstance(result, Iterable) else []
+    """The history of the models of a run; empty if it has none."""
+    if hasattr(result, "func_vals"):
+        result = getattr(getattr(result, "optimizer", None), "trace", ())
+    return list(result)
 
 
 def _series(trace: Sequence[Mapping[str, Any]], key: str) -> tuple[FloatArray, FloatArray]:
@@ -234,7 +234,7 @@ def _draw_calibration_history(figure: Any, trace: Sequence[Mapping[str, Any]]) -
         ax.axhline(gaussian, color=GREY, linestyle="--", linewidth=1.0, label="Gaussian")
         ax.set(yscale="log", ylabel=symbol)
         # The whole range of the search, so that a law at its edge is seen to be there.
-        ax.set_ylim(min(low, *values) / 1.3, max(high, *values) * 1.3)
+        ax.set_ylim(np.min(values, initial=low) / 1.3, np.max(values, initial=high) * 1.3)
         ax.yaxis.set_major_formatter("{x:g}")
     add_legend(beta_ax)
     scale_ax.set_xlabel("evaluations")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy.special import gammaincinv
 
 from tcgp._typing import FloatArray
 from tcgp.gp import RelaxedGaussianProcess
@@ -162,7 +162,7 @@ def diagnose(model: Model) -> Diagnosis:
         kappa_model_range=_ratio_range(own, n_effective),
         tks_pit_gp=gp.tks_pit,
         tks_pit_model=own.tks_pit,
-        tks_pit_limit=float(stats.kstwo.ppf(0.95, max(round(n_effective), 1))),
+        tks_pit_limit=_distance_limit(max(round(n_effective), 1)),
         tpit_mean_gp=_tpit_mean(model, Normal(), weights),
         tpit_mean_model=_tpit_mean(model, model.law, weights),
         twcrps_gp=gp.twcrps,
@@ -187,9 +187,15 @@ def _ratio_range(scores: Scores, n_effective: float) -> tuple[float, float]:
     """90 % range of an occurrence ratio whose denominator is a Poisson count (Garwood's limits)."""
     if scores.n_below == 0:
         return (np.nan, np.nan)
-    most = 0.5 * stats.chi2.ppf(0.95, 2.0 * n_effective + 2.0)
-    least = 0.5 * stats.chi2.ppf(0.05, 2.0 * n_effective)
+    most, least = gammaincinv(n_effective + 1.0, 0.95), gammaincinv(n_effective, 0.05)
     return (float(scores.kappa * n_effective / most), float(scores.kappa * n_effective / least))
+
+
+def _distance_limit(n: int) -> float:
+    """What the Kolmogorov–Smirnov distance of n uniform values exceeds once in twenty times."""
+    from scipy.stats import kstwo  # half a second, which only a diagnosis needs to wait
+
+    return float(kstwo.ppf(0.95, n))
 
 
 def _tpit_mean(model: Model, law: Law, weights: FloatArray) -> float:

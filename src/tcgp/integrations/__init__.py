@@ -1,1 +1,5 @@
-"""Placeholder, filled as the package grows."""
+"""Bridges: tail calibration inside BoTorch, Optuna, scikit-learn, Ax and COCO.
+
+Each bridge is a module of this package, needs its host installed (``pip install 'tcgp[optuna]'``, and likewise
+for the others), and imports it only when the bridge itself is imported.
+"""

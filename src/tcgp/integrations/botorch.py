@@ -1,0 +1,556 @@
+"""Tail calibration inside BoTorch: the model stays, the normal law of its residuals goes.
+
+>>> import torch
+>>> from botorch.models import SingleTaskGP
+>>> from tcgp.integrations.botorch import TailCalibratedLogExpectedImprovement, calibrate
+>>> X = torch.rand(20, 2, dtype=torch.double)
+>>> Y = -(X - 0.3).square().sum(dim=1, keepdim=True)
+>>> model = SingleTaskGP(X, Y)  # fitted, in real life
+>>> acquisition = TailCalibratedLogExpectedImprovement(model, Y.max(), calibrate(model))
+>>> acquisition(torch.rand(5, 1, 2, dtype=torch.double)).shape
+torch.Size([5])
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tcgp import calibration, laws
+from tcgp._typing import FloatArray, RandomState
+
+try:
+    import torch
+    from botorch.acquisition.analytic import AnalyticAcquisitionFunction
+    from botorch.acquisition.input_constructors import acqf_input_constructor, get_best_f_analytic
+    from botorch.acquisition.objective import PosteriorTransform
+    from botorch.cross_validation import efficient_loo_cv
+    from botorch.exceptions import UnsupportedError
+    from botorch.models.gpytorch import GPyTorchModel
+    from botorch.models.model import Model
+    from botorch.posteriors import GPyTorchPosterior, Posterior
+    from botorch.sampling.get_sampler import GetSampler, get_sampler
+    from botorch.utils.transforms import t_batch_mode_transform
+    from torch import Tensor
+except ImportError as error:
+    raise ImportError(
+        "tcgp.integrations.botorch needs BoTorch 0.18 or later: pip install 'tcgp[botorch]'"
+    ) from error
+
+from tcgp.integrations._torch_law import GeneralizedNormal
+
+__all__ = [
+    "GeneralizedNormal",
+    "GeneralizedNormalPosterior",
+    "TailCalibratedExpectedImprovement",
+    "TailCalibratedLogExpectedImprovement",
+    "TailCalibratedModel",
+    "TailCalibratedUpperConfidenceBound",
+    "calibrate",
+]
+
+# BoTorch's own floor for the variance of an analytic acquisition function.
+_MIN_VARIANCE = 1e-12
+
+
+def calibrate(
+    model: GPyTorchModel,
+    *,
+    delta: float = 0.05,
+    maximize: bool = True,
+    previous: GeneralizedNormal | None = None,
+    p_min: float = 0.015,
+    w_max: float | None = None,
+    criterion: str = "joint",
+    search: str = "fast",
+    rng: RandomState = None,
+) -> GeneralizedNormal:
+    """Law of the standardized residuals of a fitted GP, calibrated in the tail where the optimum lies.
+
+    The paper's tcGP (Section 4) on the closed-form leave-one-out predictions of the model, hyperparameters
+    held. The predictions are those of the observations: they include the noise of the model's likelihood,
+    which for a deterministic objective should be small.
+
+    Parameters
+    ----------
+    model : GPyTorchModel
+        Fitted exact GP with one output, such as a `SingleTaskGP`. Input transforms and outcome transforms
+        that keep the posterior normal (`Standardize`) are taken into account.
+    delta : float
+        Level of the quantile of the observations that the threshold follows: the best 5 % by default.
+    maximize : bool
+        Whether the upper tail matters (BoTorch's habit) or the lower one.
+    previous : GeneralizedNormal, optional
+        Law of the previous iteration. The threshold stays where it was if too little of the domain lies
+        beyond the new one; without ``previous`` it is the quantile.
+    p_min : float
+        Smallest share of the domain beyond a threshold that lets it move.
+    w_max : float, optional
+        Clipping of the weights; see `tcgp.calibration.design_weights`.
+    criterion : str
+        ``"joint"`` (tcGP), ``"occ"`` or ``"thres"``; see `tcgp.calibration.tail_law`.
+    search : {"fast", "paper"}
+        How the law is searched; see `tcgp.calibration.tail_law`.
+    rng : int, numpy.random.Generator or None
+        Used by ``search="paper"`` only.
+
+    Returns
+    -------
+    GeneralizedNormal
+        With the ``threshold``, in the units of the observations, and ``maximize``.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from botorch.models import SingleTaskGP
+    >>> from tcgp.integrations.botorch import calibrate
+    >>> X = torch.linspace(0, 1, 15, dtype=torch.double)[:, None]
+    >>> law = calibrate(SingleTaskGP(X, (5 * X).exp()), maximize=False)
+    >>> law.beta > 0, law.maximize
+    (True, False)
+    """
+    if previous is not None and previous.maximize is not maximize:
+        raise ValueError(
+            f"previous was calibrated with maximize={previous.maximize}, which differs from "
+            f"maximize={maximize}: both must look at the same tail"
+        )
+    y, mean, sd = _leave_one_out(model)
+    sign = -1.0 if maximize else 1.0
+    weights = calibration.design_weights(_inputs(model), w_max=w_max)
+    last = None if previous is None or previous.threshold is None else sign * previous.threshold
+    threshold = calibration.next_threshold(sign * y, weights, delta=delta, p_min=p_min, previous=last)
+    law = calibration.tail_law(
+        sign * mean, sd, sign * y, weights, threshold, criterion=criterion, search=search, rng=rng
+    ).law
+    return GeneralizedNormal(float(law.beta), float(law.scale), sign * threshold, maximize)
+
+
+class _TailCalibrated(AnalyticAcquisitionFunction):
+    """What the three acquisition functions share: a model, a law, and the sign of the objective."""
+
+    def __init__(
+        self,
+        model: Model,
+        law: GeneralizedNormal | laws.GeneralizedNormal | None,
+        maximize: bool,
+        posterior_transform: PosteriorTransform | None,
+    ) -> None:
+        if isinstance(model, TailCalibratedModel):
+            law, model = model.law if law is None else law, model.model
+        if law is None:
+            raise ValueError("law is missing: give the one that calibrate(model) returns")
+        super().__init__(model=model, posterior_transform=posterior_transform)
+        self.law = _as_torch_law(law)
+        self.maximize = maximize
+        # A transform may turn the sign, and then the caller knows what is maximized.
+        if posterior_transform is None and self.law.maximize not in (None, maximize):
+            raise ValueError(
+                f"the law was calibrated with maximize={self.law.maximize}, in the other tail than "
+                f"{type(self).__name__}(maximize={maximize}) looks at: use the same for both"
+            )
+
+    def _location_and_scale(self, X: Tensor) -> tuple[Tensor, Tensor]:
+        """Posterior mean and standard deviation, of shape ``batch_shape``, given ``batch_shape x 1 x d``."""
+        posterior = self.model.posterior(X=X, posterior_transform=self.posterior_transform)
+        mean = posterior.mean.squeeze(-1).squeeze(-1)
+        return mean, posterior.variance.clamp_min(_MIN_VARIANCE).sqrt().squeeze(-1).squeeze(-1)
+
+
+class _TailCalibratedImprovement(_TailCalibrated):
+    """What needs an incumbent."""
+
+    def __init__(
+        self,
+        model: Model,
+        best_f: float | Tensor,
+        law: GeneralizedNormal | laws.GeneralizedNormal | None = None,
+        *,
+        maximize: bool = True,
+        posterior_transform: PosteriorTransform | None = None,
+    ) -> None:
+        super().__init__(model, law, maximize, posterior_transform)
+        self.register_buffer("best_f", torch.as_tensor(best_f))
+
+    def _scale_and_gap(self, X: Tensor) -> tuple[Tensor, Tensor]:
+        """Standard deviation, and the standardized gap from the incumbent to the mean, each ``batch_shape``."""
+        mean, sd = self._location_and_scale(X)
+        best_f = self.best_f.to(mean)
+        return sd, (mean - best_f if self.maximize else best_f - mean) / sd
+
+
+class TailCalibratedLogExpectedImprovement(_TailCalibratedImprovement):
+    """Logarithm of the expected improvement under a tail-calibrated law: BoTorch's LogEI, calibrated.
+
+    With g(a) = E[(a − R)₊] of the residual law, log EI = log sd + log g((mean − best_f) / sd) when
+    maximizing (equation (ei_gn) of the paper, which minimizes).
+
+    Parameters
+    ----------
+    model : Model
+        Fitted GP with one output, or a `TailCalibratedModel`.
+    best_f : float or Tensor
+        Best value observed so far; a tensor of shape ``batch_shape`` is allowed.
+    law : GeneralizedNormal
+        From `calibrate`; may be left out for a `TailCalibratedModel`.
+    maximize : bool
+    posterior_transform : PosteriorTransform, optional
+
+    Examples
+    --------
+    >>> import torch
+    >>> from botorch.models import SingleTaskGP
+    >>> from botorch.optim import optimize_acqf
+    >>> from tcgp.integrations.botorch import TailCalibratedLogExpectedImprovement, calibrate
+    >>> X = torch.linspace(0, 1, 9, dtype=torch.double)[:, None]
+    >>> Y = (6 * X).sin()
+    >>> model = SingleTaskGP(X, Y)
+    >>> acquisition = TailCalibratedLogExpectedImprovement(model, Y.max(), calibrate(model))
+    >>> bounds = torch.tensor([[0.0], [1.0]], dtype=torch.double)
+    >>> x, _ = optimize_acqf(acquisition, bounds, q=1, num_restarts=4, raw_samples=32)
+    >>> x.shape
+    torch.Size([1, 1])
+    """
+
+    _log: bool = True
+
+    @t_batch_mode_transform(expected_q=1)
+    def forward(self, X: Tensor) -> Tensor:
+        """Log EI at the points X, of shape ``batch_shape x 1 x d``; the result has shape ``batch_shape``."""
+        sd, gap = self._scale_and_gap(X)
+        return sd.log() + self.law.log_improvement(gap)
+
+
+class TailCalibratedExpectedImprovement(_TailCalibratedImprovement):
+    """Expected improvement under a tail-calibrated law; its logarithm is easier to maximize.
+
+    Parameters
+    ----------
+    model, best_f, law, maximize, posterior_transform
+        As for `TailCalibratedLogExpectedImprovement`.
+    """
+
+    @t_batch_mode_transform(expected_q=1)
+    def forward(self, X: Tensor) -> Tensor:
+        """EI at the points X, of shape ``batch_shape x 1 x d``; the result has shape ``batch_shape``."""
+        sd, gap = self._scale_and_gap(X)
+        return sd * self.law.improvement(gap)
+
+
+class TailCalibratedUpperConfidenceBound(_TailCalibrated):
+    """Confidence bound of a tail-calibrated law: the quantile that is exceeded with probability epsilon.
+
+    When minimizing it is minus the lower quantile, so that larger is better either way.
+
+    Parameters
+    ----------
+    model : Model
+        Fitted GP with one output, or a `TailCalibratedModel`.
+    law : GeneralizedNormal
+        From `calibrate`; may be left out for a `TailCalibratedModel`.
+    epsilon : float
+        Probability beyond the bound, in (0, 1). It takes the place of the factor beta of BoTorch's UCB,
+        which says how many standard deviations, whatever the law.
+    maximize : bool
+    posterior_transform : PosteriorTransform, optional
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        law: GeneralizedNormal | laws.GeneralizedNormal | None = None,
+        *,
+        epsilon: float = 0.1,
+        maximize: bool = True,
+        posterior_transform: PosteriorTransform | None = None,
+    ) -> None:
+        if not 0.0 < epsilon < 1.0:
+            raise ValueError(f"epsilon must lie strictly between 0 and 1, got {epsilon!r}")
+        super().__init__(model, law, maximize, posterior_transform)
+        self.epsilon = epsilon
+
+    @t_batch_mode_transform(expected_q=1)
+    def forward(self, X: Tensor) -> Tensor:
+        """The bound at the points X, of shape ``batch_shape x 1 x d``; the result has shape ``batch_shape``."""
+        mean, sd = self._location_and_scale(X)
+        return (mean if self.maximize else -mean) - self.law.ppf(self.epsilon) * sd
+
+
+class GeneralizedNormalPosterior(Posterior):
+    """A GP posterior whose marginals follow a calibrated law; points depend on each other as in the GP.
+
+    The dependence is the GP's Gaussian copula: normal samples are mapped, point by point, to the law.
+
+    Parameters
+    ----------
+    gaussian : GPyTorchPosterior
+        Posterior of the GP, one output.
+    law : GeneralizedNormal
+    """
+
+    def __init__(self, gaussian: GPyTorchPosterior, law: GeneralizedNormal) -> None:
+        if not isinstance(gaussian, GPyTorchPosterior):
+            raise UnsupportedError(
+                f"a GeneralizedNormalPosterior needs a normal posterior, got a {type(gaussian).__name__}"
+            )
+        self.gaussian = gaussian
+        self.law = law
+
+    @property
+    def mean(self) -> Tensor:
+        """Mean, of shape ``batch_shape x q x 1``."""
+        return self.gaussian.mean
+
+    @property
+    def scale(self) -> Tensor:
+        """What the standardized residual is multiplied with: the GP's standard deviation."""
+        return self.gaussian.variance.clamp_min(_MIN_VARIANCE).sqrt()
+
+    @property
+    def marginal_variance(self) -> Tensor:
+        """Variance of the marginals, of shape ``batch_shape x q x 1``."""
+        return self.gaussian.variance * self.law.variance
+
+    @property
+    def variance(self) -> Tensor:
+        """Refuse: who asks takes the marginals for normal, as BoTorch's analytic functions do."""
+        raise UnsupportedError(
+            "mean and variance do not describe a GeneralizedNormalPosterior, and an analytic acquisition "
+            "function would silently treat it as normal: use TailCalibratedLogExpectedImprovement, "
+            "TailCalibratedExpectedImprovement, TailCalibratedUpperConfidenceBound, or a Monte Carlo function "
+            "such as qLogExpectedImprovement. The variance itself is marginal_variance."
+        )
+
+    def quantile(self, value: Tensor) -> Tensor:
+        """Quantiles of the marginals; ``value`` of shape (k,) gives ``k x batch_shape x q x 1``."""
+        r = self.law.from_normal(torch.special.ndtri(value.to(self.mean)))
+        return self.mean + self.scale * _leading(r, self.mean)
+
+    def density(self, value: Tensor) -> Tensor:
+        """Densities of the marginals; ``value`` of shape (k,) gives ``k x batch_shape x q x 1``."""
+        r = (_leading(value.to(self.mean), self.mean) - self.mean) / self.scale
+        return self.law.pdf(r) / self.scale
+
+    def rsample(self, sample_shape: torch.Size | None = None) -> Tensor:
+        """Samples, of shape ``sample_shape x batch_shape x q x 1``, differentiable."""
+        return self._from_gaussian(self.gaussian.rsample(sample_shape))
+
+    def rsample_from_base_samples(self, sample_shape: torch.Size, base_samples: Tensor) -> Tensor:
+        """Samples from standard normal base samples; see BoTorch's `Posterior`."""
+        return self._from_gaussian(
+            self.gaussian.rsample_from_base_samples(sample_shape=sample_shape, base_samples=base_samples)
+        )
+
+    def _from_gaussian(self, samples: Tensor) -> Tensor:
+        return self.mean + self.scale * self.law.from_normal((samples - self.mean) / self.scale)
+
+    @property
+    def device(self) -> torch.device:
+        """Device of the mean."""
+        return self.gaussian.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Type of the mean."""
+        return self.gaussian.dtype
+
+    @property
+    def base_sample_shape(self) -> torch.Size:
+        """Shape of the base samples: that of the GP's posterior."""
+        return self.gaussian.base_sample_shape
+
+    @property
+    def batch_range(self) -> tuple[int, int]:
+        """Range of the t-batch: that of the GP's posterior."""
+        return self.gaussian.batch_range
+
+    def _extended_shape(self, sample_shape: torch.Size = torch.Size()) -> torch.Size:  # noqa: B008
+        return self.gaussian._extended_shape(sample_shape)
+
+
+@GetSampler.register(GeneralizedNormalPosterior)
+def _sampler_of_the_gaussian(
+    posterior: GeneralizedNormalPosterior, sample_shape: torch.Size, *, seed: int | None = None
+) -> Any:
+    """Base samples are those of the GP's posterior."""
+    return get_sampler(posterior.gaussian, sample_shape=sample_shape, seed=seed)
+
+
+class TailCalibratedModel(Model):
+    """A fitted GP with a calibrated residual law: Monte Carlo acquisition functions then see the law.
+
+    BoTorch's analytic acquisition functions (EI, LogEI, PI, UCB) take every posterior for a normal one. Given
+    this model they raise an error rather than a wrong value.
+
+    Parameters
+    ----------
+    model : GPyTorchModel
+        Fitted exact GP with one output.
+    law : GeneralizedNormal
+        From `calibrate`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from botorch.acquisition import qLogExpectedImprovement
+    >>> from botorch.models import SingleTaskGP
+    >>> from tcgp.integrations.botorch import TailCalibratedModel, calibrate
+    >>> X = torch.linspace(0, 1, 9, dtype=torch.double)[:, None]
+    >>> Y = (6 * X).sin()
+    >>> gp = SingleTaskGP(X, Y)
+    >>> model = TailCalibratedModel(gp, calibrate(gp))
+    >>> acquisition = qLogExpectedImprovement(model, best_f=Y.max())
+    >>> acquisition(torch.rand(4, 2, 1, dtype=torch.double)).shape  # two points at a time
+    torch.Size([4])
+    """
+
+    def __init__(self, model: GPyTorchModel, law: GeneralizedNormal | laws.GeneralizedNormal) -> None:
+        super().__init__()
+        _check_exact(model)
+        self.model = model
+        self.law = _as_torch_law(law)
+
+    @property
+    def num_outputs(self) -> int:
+        """One."""
+        return 1
+
+    @property
+    def batch_shape(self) -> torch.Size:
+        """That of the GP."""
+        return self.model.batch_shape
+
+    def posterior(
+        self,
+        X: Tensor,
+        output_indices: list[int] | None = None,
+        observation_noise: bool | Tensor = False,
+        posterior_transform: PosteriorTransform | None = None,
+    ) -> GeneralizedNormalPosterior:
+        """Posterior at X, of shape ``batch_shape x q x d``, with calibrated marginals.
+
+        A posterior transform is applied to the GP's posterior: with one output it is affine, and the law,
+        which is symmetric, stays the same.
+        """
+        gaussian = self.model.posterior(
+            X, observation_noise=observation_noise, posterior_transform=posterior_transform
+        )
+        return GeneralizedNormalPosterior(gaussian, self.law)
+
+
+@acqf_input_constructor(TailCalibratedLogExpectedImprovement, TailCalibratedExpectedImprovement)
+def _construct_improvement(
+    model: Model,
+    training_data: Any,
+    posterior_transform: PosteriorTransform | None = None,
+    best_f: float | Tensor | None = None,
+    maximize: bool = True,
+    law: GeneralizedNormal | None = None,
+    delta: float = 0.05,
+) -> dict[str, Any]:
+    """Arguments of the improvement functions: a law is calibrated unless one is given."""
+    if best_f is None:
+        if not maximize:
+            raise ValueError("best_f must be given when maximize is False")
+        best_f = get_best_f_analytic(training_data=training_data, posterior_transform=posterior_transform)
+    return {"best_f": best_f, **_construct(model, posterior_transform, maximize, law, delta)}
+
+
+@acqf_input_constructor(TailCalibratedUpperConfidenceBound)
+def _construct_bound(
+    model: Model,
+    posterior_transform: PosteriorTransform | None = None,
+    maximize: bool = True,
+    epsilon: float = 0.1,
+    law: GeneralizedNormal | None = None,
+    delta: float = 0.05,
+) -> dict[str, Any]:
+    """Arguments of the confidence bound: a law is calibrated unless one is given."""
+    return {"epsilon": epsilon, **_construct(model, posterior_transform, maximize, law, delta)}
+
+
+def _construct(
+    model: Model,
+    posterior_transform: PosteriorTransform | None,
+    maximize: bool,
+    law: GeneralizedNormal | None,
+    delta: float,
+) -> dict[str, Any]:
+    if law is None and not isinstance(model, TailCalibratedModel):
+        law = calibrate(model, delta=delta, maximize=_upper_tail(model, maximize, posterior_transform))
+    return {
+        "model": model,
+        "law": law,
+        "maximize": maximize,
+        "posterior_transform": posterior_transform,
+    }
+
+
+def _upper_tail(model: Model, maximize: bool, posterior_transform: PosteriorTransform | None) -> bool:
+    """Whether large observations are the good ones: a transform with a negative weight turns the sign."""
+    if posterior_transform is None:
+        return maximize
+    probe = model.train_targets.new_tensor([[0.0], [1.0]])
+    low, high = posterior_transform.evaluate(probe).flatten().tolist()
+    return bool(maximize == (high > low))
+
+
+def _check_exact(model: Model) -> None:
+    """Refuse what has no leave-one-out of one normal output."""
+    if not isinstance(model, GPyTorchModel) or not hasattr(model, "train_inputs"):
+        raise UnsupportedError(
+            f"tail calibration needs an exact GP such as a SingleTaskGP, got a {type(model).__name__}"
+        )
+    if model.num_outputs != 1 or len(model.batch_shape):
+        raise UnsupportedError(
+            "tail calibration needs a model with one output and no batch dimension, got "
+            f"{model.num_outputs} outputs and batch shape {tuple(model.batch_shape)}: calibrate each model of "
+            "a list by itself"
+        )
+
+
+def _leave_one_out(model: GPyTorchModel) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Observations, and means and standard deviations of their leave-one-out predictions; (n,) each."""
+    _check_exact(model)
+    with torch.no_grad():
+        loo = efficient_loo_cv(model)
+        if not isinstance(loo.posterior, GPyTorchPosterior):
+            raise UnsupportedError(
+                "calibrate needs a model with a normal posterior, but its outcome transform "
+                f"{type(model.outcome_transform).__name__} makes it another: transform the observations "
+                "before they go into the model"
+            )
+        y, mean, variance = (
+            _numpy(t).ravel() for t in (loo.observed_Y, loo.posterior.mean, loo.posterior.variance)
+        )
+    return y, mean, np.sqrt(variance)
+
+
+def _inputs(model: GPyTorchModel) -> FloatArray:
+    """Training inputs (n, d) as the user gave them: in eval mode BoTorch holds the transformed ones."""
+    was_training = model.training
+    model.train()
+    try:
+        return _numpy(model.train_inputs[0])
+    finally:
+        model.train(was_training)
+
+
+def _as_torch_law(law: GeneralizedNormal | laws.GeneralizedNormal | laws.Normal) -> GeneralizedNormal:
+    """The law on tensors, also from one on arrays."""
+    if isinstance(law, GeneralizedNormal):
+        return law
+    if isinstance(law, laws.Normal):
+        return GeneralizedNormal(2.0, 2.0**0.5)
+    if isinstance(law, laws.GeneralizedNormal):
+        return GeneralizedNormal(float(law.beta), float(law.scale))
+    raise TypeError(f"law must be a GeneralizedNormal, as calibrate(model) returns it, got {law!r}")
+
+
+def _leading(values: Tensor, mean: Tensor) -> Tensor:
+    """Values of shape (k,) as ``k x 1 x ... x 1``, to broadcast against the mean; a scalar stays one."""
+    return values.reshape(*values.shape, *(1,) * mean.dim()) if values.dim() else values
+
+
+def _numpy(tensor: Tensor) -> FloatArray:
+    return np.asarray(tensor.detach().double().cpu().numpy(), dtype=np.float64)

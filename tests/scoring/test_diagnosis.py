@@ -120,11 +120,13 @@ def test_no_predicted_probability_at_all_is_said_in_words():
     assert "certain, wrongly, that there are no low values" in text
 
 
-@pytest.mark.parametrize("method", ["gp", "tcgp", "regp"])
+@pytest.mark.parametrize(
+    "method", ["gp", "tcgp", "tcgp-occ", "tcgp-thres", "bcrgp", "ongp", "regp", "tcregp"]
+)
 def test_every_fitted_method_can_be_diagnosed(method):
     problem = get("goldstein-price")
     X = np.random.default_rng(0).uniform(-2.0, 2.0, (30, 2))
     model = fit_model(X, problem.fun(X), method, bounds=problem.bounds, delta=0.25)
     text = str(diagnose(model))
-    assert ("relaxed GP" in text) == (method == "regp")
+    assert ("relaxed GP" in text) == (method in ("regp", "tcregp"))
     assert "nan" not in text

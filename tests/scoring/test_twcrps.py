@@ -9,6 +9,7 @@ import pytest
 from scipy import integrate, special, stats
 
 from tcgp.laws import GeneralizedNormal, Normal
+from tcgp.laws.recalibrated import RecalibratedNormal
 from tcgp.models import Prediction
 from tcgp.scoring import crps, twcrps, twcrps_sampled
 
@@ -21,7 +22,7 @@ BETAS = [0.1, 0.25, 0.5, 0.9, 1.0, 1.5, 2.0, 3.7, 10.0]
 class Wrapped:
     """A law that is neither normal nor generalized normal as far as the score can tell."""
 
-    law: Normal | GeneralizedNormal
+    law: Normal | GeneralizedNormal | RecalibratedNormal
 
     def __getattr__(self, name):
         return getattr(self.law, name)
@@ -119,6 +120,38 @@ def test_twcrps_agrees_with_monte_carlo(beta):
     error, bias = 2.0 * prediction.sd / np.sqrt(n_samples), prediction.sd / n_samples
     assert np.all(np.abs(difference) < 4.0 * error + bias)
     assert abs(difference.mean()) < 3.0 * np.sqrt((error**2).sum()) / n + bias.mean()
+
+
+def recalibrated(seed=0):
+    """A recalibrated normal law of 99 levels, with atoms and uneven slopes."""
+    rng = np.random.default_rng(seed)
+    values = np.sort(rng.beta(0.6, 0.8, 99)).clip(1e-3, 1.0 - 1e-3)
+    values[40:45] = values[40]
+    return RecalibratedNormal(np.arange(1, 100) / 100.0, values)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_twcrps_of_a_recalibrated_law_equals_quadrature_between_its_kinks(seed):
+    law = recalibrated(seed)
+    kinks = stats.norm.ppf(np.unique(law.values))
+
+    def integral(integrand, low, high):
+        edges = np.concatenate(([low], kinks[(kinks > low) & (kinks < high)], np.arange(-9.0, 9.0), [high]))
+        edges = np.unique(edges[(edges >= low) & (edges <= high)])
+        half = 0.5 * np.diff(edges)
+        nodes = edges[:-1] + half + half * GAUSS_NODES[:, None]
+        return np.sum(GAUSS_WEIGHTS[:, None] * half * integrand(nodes))
+
+    # Beyond ±10 the tails are below 1e-23.
+    for z, b in ((-3.0, -1.0), (-1.0, -3.0), (0.2, 1.7), (-2.0, 4.0), (3.0, 0.1)):
+        oracle = integral(lambda u: law.cdf(u) ** 2, -10.0, min(z, b))
+        if z < b:
+            oracle += integral(lambda u: (1.0 - law.cdf(u)) ** 2, z, b)
+        np.testing.assert_allclose(
+            twcrps(one(law, 2.0, 3.0), [2.0 + 3.0 * z], 2.0 + 3.0 * b), 3.0 * oracle, rtol=1e-9
+        )
+        # Without knowledge of the kinks the table finds them by itself.
+        np.testing.assert_allclose(twcrps(one(Wrapped(law)), [z], b), oracle, rtol=1e-9)
 
 
 def test_sampled_twcrps_equals_the_double_sum():

@@ -1,8 +1,8 @@
 """The one integral behind the twCRPS: ∫ F² over a lower half-line, for any law.
 
-A closed form exists for the normal law and for its piecewise linear recalibrations. Any other law gets a
-table built once per call: F² is interpolated by Chebyshev polynomials on panels that are halved until each
-is resolved, so that one evaluation costs a look-up and a polynomial, whatever the price of the CDF.
+A closed form exists for the normal law. Any other law gets a table built once per call: F² is interpolated
+by Chebyshev polynomials on panels that are halved until each is resolved, so that one evaluation costs a
+look-up and a polynomial, whatever the price of the CDF.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ __all__ = ["PiecewisePrimitive", "normal_primitive", "primitive_of_square"]
 
 Cdf = Callable[[FloatArray], FloatArray]
 
-# Sixteen nodes: with fewer the panels multiply, with more each one is over-resolved.
-N_NODES = 16
-NODES = np.sort(chebyshev.chebpts1(N_NODES))
+# Seventeen nodes: with fewer the panels multiply, with more each one is over-resolved. The ends are among
+# them, for a bend of the CDF between the last node and the end would go unseen.
+N_NODES = 17
+NODES = chebyshev.chebpts2(N_NODES)
 # Chebyshev coefficients from values at the nodes, and those of the primitive that vanishes at -1.
 TO_COEFFICIENTS = np.linalg.inv(chebyshev.chebvander(NODES, N_NODES - 1))
 TO_PRIMITIVE = chebyshev.chebint(TO_COEFFICIENTS, lbnd=-1)
@@ -85,22 +86,27 @@ class PiecewisePrimitive:
         return np.asarray(self.start[panel] + half * local + np.maximum(x - self.edges[-1], 0.0))
 
 
-def primitive_of_square(cdf: Cdf, noise: float = 0.0) -> PiecewisePrimitive:
+def primitive_of_square(cdf: Cdf, noise: float = 0.0, kinks: ArrayLike = ()) -> PiecewisePrimitive:
     """Integral of cdf² over (−∞, x], to about 1e-11 relative, as a function of x.
 
     Parameters
     ----------
     cdf : callable
-        A continuous CDF, vectorised.
+        A CDF, vectorised.
     noise : float
         The absolute rounding error of ``cdf``; 0 when its lower tail is accurate relative to itself.
+    kinks : array
+        Where the CDF jumps or bends. Halving finds such points too, but at the price of fifty panels each.
     """
-    left, right = _initial_edges(cdf, noise)
+    left, right = _initial_edges(cdf, noise, np.asarray(kinks, dtype=float))
     done: list[tuple[FloatArray, FloatArray, FloatArray]] = []
     for step in range(MAX_STEPS):
         half = 0.5 * (right - left)
         middle = left + half
-        values = cdf(middle + half * NODES[:, None])  # (nodes, panels)
+        points = middle + half * NODES[:, None]  # (nodes, panels)
+        # Just inside, for the CDF may jump at an end.
+        points[0], points[-1] = np.nextafter(left, right), np.nextafter(right, left)
+        values = cdf(points)
         coefficients = TO_COEFFICIENTS @ values**2
         unresolved = np.abs(coefficients[-3:]).max(axis=0)
         allowed = RESOLVED * values[0] ** 2 + 4.0 * noise * values[-1] + np.finfo(float).tiny
@@ -121,12 +127,14 @@ def primitive_of_square(cdf: Cdf, noise: float = 0.0) -> PiecewisePrimitive:
     return PiecewisePrimitive(edges, np.concatenate(([0.0], np.cumsum(totals))), coefficients)
 
 
-def _initial_edges(cdf: Cdf, noise: float) -> tuple[FloatArray, FloatArray]:
+def _initial_edges(cdf: Cdf, noise: float, kinks: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Panels that double in width from 0 until the CDF is negligible on the left and 1 on the right."""
     powers: FloatArray = np.exp2(np.arange(MAX_STEPS, dtype=float))
     vanished = cdf(-powers) <= max(NEGLIGIBLE, noise)
     complete = cdf(powers) >= 1.0
     n_left = int(np.argmax(vanished)) + 1 if vanished.any() else MAX_STEPS
     n_right = int(np.argmax(complete)) + 1 if complete.any() else MAX_STEPS
-    edges = np.concatenate((-powers[:n_left][::-1], [0.0], powers[:n_right]))
+    low, high = -powers[n_left - 1], powers[n_right - 1]
+    inside = kinks[(kinks > low) & (kinks < high)]
+    edges = np.unique(np.concatenate((-powers[:n_left], [0.0], inside, powers[:n_right])))
     return edges[:-1], edges[1:]

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from scipy.special import ndtri
 
 from tcgp._typing import ArrayLike, FloatArray, RandomState
 from tcgp.laws import GeneralizedNormal, Law, Normal
+from tcgp.laws.recalibrated import RecalibratedNormal
 from tcgp.models import Prediction
 from tcgp.scoring._arguments import check_threshold, check_values
 from tcgp.scoring._squared_cdf import normal_primitive, primitive_of_square
@@ -154,8 +156,9 @@ def _primitives(law: Law) -> tuple[Primitive, Primitive]:
     """A(b) = ∫_{−∞}^b F² and B(c) = ∫_c^∞ (1 − F)²; B(c) = A(−c) for a symmetric law."""
     if isinstance(law, Normal):
         return normal_primitive, lambda c: normal_primitive(-c)
-    lower = primitive_of_square(law.cdf)
+    kinks = ndtri(law.values) if isinstance(law, RecalibratedNormal) else np.empty(0)
+    lower = primitive_of_square(law.cdf, kinks=kinks)
     if isinstance(law, GeneralizedNormal):
         return lower, lambda c: lower(-c)
-    reflected = primitive_of_square(lambda u: 1.0 - law.cdf(-u), noise=_COMPLEMENT_NOISE)
+    reflected = primitive_of_square(lambda u: 1.0 - law.cdf(-u), _COMPLEMENT_NOISE, -kinks)
     return lower, lambda c: reflected(-c)

@@ -12,8 +12,17 @@ import os
 import sys
 from collections.abc import Sequence
 
-from tcgp.cli.arguments import build_parser, protect_negative_numbers
-from tcgp.cli.console import DONE, INTERRUPTED, UNUSABLE, WITHOUT_SUCCESS, UsageError, complain, log_to_stderr
+from tcgp.cli.arguments import arrange, build_parser
+from tcgp.cli.console import (
+    DONE,
+    INTERRUPTED,
+    MAX_FAILURES_TOLD,
+    UNUSABLE,
+    WITHOUT_SUCCESS,
+    UsageError,
+    complain,
+    warnings_on_stderr,
+)
 
 __all__ = ["main"]
 
@@ -35,11 +44,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     Examples
     --------
     >>> from tcgp.cli import main
-    >>> main(["--version"])
-    tcgp 0.1.0
+    >>> main(["--version"])  # doctest: +ELLIPSIS
+    tcgp ...
     0
     """
-    arguments = protect_negative_numbers(sys.argv[1:] if argv is None else list(argv))
+    arguments = arrange(sys.argv[1:] if argv is None else list(argv))
     parser = build_parser(experiments="experiment" in arguments[:1])
     try:
         options = parser.parse_args(arguments)
@@ -54,11 +63,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> int:
     """Carry out a command, and turn what the user can mend into one sentence."""
     try:
-        log_to_stderr()
-        run = options.run if "run" in options else importlib.import_module(options.module).run
-        code = run(options)
-        sys.stdout.flush()
-        return DONE if code is None else int(code)
+        # Whoever tells a failure knows of it.
+        with warnings_on_stderr(max_failures=0 if options.command == "tell" else MAX_FAILURES_TOLD):
+            run = options.run if "run" in options else importlib.import_module(options.module).run
+            code = run(options)
+            sys.stdout.flush()
+            return DONE if code is None else int(code)
     except KeyboardInterrupt:
         complain("interrupted")
         return INTERRUPTED
@@ -68,4 +78,7 @@ def _run(options: argparse.Namespace) -> int:
     except BrokenPipeError:
         # The reader of our output has gone; Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return WITHOUT_SUCCESS
+    except OSError as error:  # a full disk, a lost network drive
+        complain(str(error))
         return WITHOUT_SUCCESS

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 from typing import Any, NoReturn
 
 from tcgp import __version__
 from tcgp.cli.console import UNUSABLE, UsageError, complain, parse_duration
 
-__all__ = ["build_parser", "protect_negative_numbers"]
+__all__ = ["arrange", "build_parser"]
 
 METHODS = ("gp", "tcgp", "tcgp-occ", "tcgp-thres", "bcrgp", "ongp", "regp", "tcregp")
 
@@ -157,10 +158,10 @@ def _add_demo(commands: Any) -> None:
         epilog=DEMO_EPILOG,
     )
     parser.add_argument(
-        "--seeds", type=_count, default=8, metavar="N", help="number of repetitions (default 8)"
+        "--seeds", type=_count, default=10, metavar="N", help="number of repetitions (default 10)"
     )
     parser.add_argument(
-        "--n-evals", type=_count, default=60, metavar="N", help="evaluations in each (default 60)"
+        "--n-evals", type=_count, default=80, metavar="N", help="evaluations in each (default 80)"
     )
     parser.add_argument("--output", default="demo.png", metavar="FILE", help="picture (default demo.png)")
     parser.set_defaults(module="tcgp.cli.demo")
@@ -274,16 +275,29 @@ def _add_experiments(commands: Any) -> None:
     add_parser(commands)
 
 
-def protect_negative_numbers(arguments: list[str]) -> list[str]:
-    """Keep argparse from taking a value such as -1e-5 or -inf for an option.
+def arrange(arguments: list[str]) -> list[str]:
+    """Arguments in a form that argparse understands as a user does.
+
+    A number such as -1e-5 or -inf gets a space in front, or it would be taken for an option; and the options
+    of ``tell`` move behind its positional arguments, of which argparse sees only those before an option.
 
     Examples
     --------
-    >>> from tcgp.cli.arguments import protect_negative_numbers
-    >>> protect_negative_numbers(["tell", "run.jsonl", "0", "-1e-5"])
-    ['tell', 'run.jsonl', '0', ' -1e-5']
+    >>> from tcgp.cli.arguments import arrange
+    >>> arrange(["tell", "run.jsonl", "--x", "[0.5]", "-1e-5"])
+    ['tell', 'run.jsonl', ' -1e-5', '--x', '[0.5]']
     """
-    return [f" {text}" if text.startswith("-") and _is_number(text) else text for text in arguments]
+    protected = [f" {text}" if text.startswith("-") and _is_number(text) else text for text in arguments]
+    if protected[:1] != ["tell"]:
+        return protected
+    front, back = [], []
+    rest = iter(protected)
+    for text in rest:
+        if text in ("--x", "--failed"):
+            back += [text, *itertools.islice(rest, 1)]
+        else:
+            front.append(text)
+    return front + back
 
 
 def _is_number(text: str) -> bool:

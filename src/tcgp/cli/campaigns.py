@@ -178,6 +178,8 @@ def _read(path: str | os.PathLike[str]) -> Record:
         raise UsageError(f"the journal {str(path)!r} cannot be read: {error.strerror}") from None
     except JournalError as error:
         raise UsageError(str(error)) from None
+    except RecursionError:
+        raise UsageError(f"{str(path)!r} is not a journal of tcgp: choose another file") from None
 
 
 def _patiently(open_journal: Any) -> Any:

@@ -13,21 +13,23 @@ from types import FrameType
 __all__ = [
     "DONE",
     "INTERRUPTED",
+    "MAX_FAILURES_TOLD",
     "UNUSABLE",
     "WITHOUT_SUCCESS",
     "UsageError",
     "complain",
     "format_table",
-    "log_to_stderr",
     "note",
     "parse_duration",
+    "relative",
     "signals_interrupt",
+    "warnings_on_stderr",
 ]
 
 DONE, WITHOUT_SUCCESS, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 
 ERASE_LINE = "\r\x1b[K"  # a progress line may stand there
-MAX_FAILURES_TOLD = 5
+MAX_FAILURES_TOLD = 5  # while the search goes on; the summary has them all
 
 SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -54,26 +56,32 @@ def _say(line: str) -> None:
 class _StandardError(logging.Handler):
     """Warnings of the library, above the progress line. Of failed evaluations only the first are told."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_failures: int) -> None:
         super().__init__(logging.WARNING)
-        self._n_failures = 0
+        self._n_failures, self._max_failures = 0, max_failures
 
     def emit(self, record: logging.LogRecord) -> None:
         message = record.getMessage()
         if message.startswith("the evaluation at"):
             self._n_failures += 1
-            if self._n_failures > MAX_FAILURES_TOLD:
+            if self._n_failures > self._max_failures:
                 return
-            if self._n_failures == MAX_FAILURES_TOLD:
+            if self._n_failures == self._max_failures:
                 message += " (further failures are only counted until the end)"
         note(message)
 
 
-def log_to_stderr() -> None:
-    """Show the library's warnings as lines of this command."""
-    logger = logging.getLogger("tcgp")
-    logger.handlers = [_StandardError()]
-    logger.propagate = False
+@contextlib.contextmanager
+def warnings_on_stderr(max_failures: int) -> Iterator[None]:
+    """Show the library's warnings as lines of this command, those of failures up to a number."""
+    logger, handler = logging.getLogger("tcgp"), _StandardError(max_failures)
+    propagate, logger.propagate = logger.propagate, False
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = propagate
 
 
 @contextlib.contextmanager

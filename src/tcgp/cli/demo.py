@@ -59,7 +59,7 @@ def _minimize(method: str, n_evals: int, seed: int) -> Result:
 
 def _table(results: dict[str, list[Result]], n_evals: int) -> str:
     """Median and quartiles of the best value on the way."""
-    stages = sorted({max(round(share * n_evals), 1) for share in (0.5, 2 / 3, 5 / 6, 1.0)})
+    stages = sorted({max(round(share * n_evals), 1) for share in (0.25, 0.5, 0.75, 1.0)})
     rows = [["best value after", *(f"{n} evaluations" for n in stages)]]
     for label, runs in results.items():
         best = np.minimum.accumulate([r.func_vals for r in runs], axis=1)  # (seeds, n_evals)

@@ -8,13 +8,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from tcgp._typing import FloatArray
 from tcgp.cli.campaigns import read_campaign
 from tcgp.cli.console import DONE, UsageError, note, relative
+from tcgp.space import Categorical, Dimension, Point, Real, Space
 
 if TYPE_CHECKING:
     from tcgp.models import Model
@@ -22,16 +23,18 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 LEAST_ROWS = 3
-MISSING = ("", "nan", "na", "none", "null", "inf", "-inf", "failed")
+MISSING = ("", "na", "n/a", "none", "null", "failed")
+MOST_CHOICES = 12  # of a column of texts: beyond, it is a remark or a date
+
+Cells: TypeAlias = list[tuple[int, str]]  # of a column, with the line each stands on
 
 
 @dataclass(frozen=True)
 class _Data:
-    """Points (n, d), their values (n,), and the box (d, 2)."""
+    """Points (n, d) in the unit cube, and their values (n,)."""
 
     X: FloatArray
     y: FloatArray
-    bounds: FloatArray
 
 
 def run(options: argparse.Namespace) -> int:
@@ -42,7 +45,9 @@ def run(options: argparse.Namespace) -> int:
     data = _data_of_journal(options) if _is_journal(options.data) else _data_of_csv(options)
     settings = {} if options.delta is None else {"delta": options.delta}
     try:
-        model = fit_model(data.X, data.y, options.method, bounds=data.bounds, rng=0, **settings)
+        model = fit_model(
+            data.X, data.y, options.method, bounds=[(0.0, 1.0)] * data.X.shape[1], rng=0, **settings
+        )
     except (ValueError, TypeError) as error:
         raise UsageError(str(error)) from None
     print(diagnose(model))
@@ -89,7 +94,7 @@ def _data_of_journal(options: argparse.Namespace) -> _Data:
     _check_number(len(done))
     X = campaign.space.encode([e.x for e in done])
     y = np.array([e.y for e in done], dtype=np.float64)
-    return _Data(X, y, np.array([(0.0, 1.0)] * campaign.space.dim))
+    return _Data(X, y)
 
 
 def _data_of_csv(options: argparse.Namespace) -> _Data:
@@ -101,20 +106,63 @@ def _data_of_csv(options: argparse.Namespace) -> _Data:
     names = [name for name in header if name != objective and name not in options.ignore]
     if not names:
         raise UsageError(f"{options.data!r} needs a column for each parameter beside {objective!r}")
-    points, values, n_missing = [], [], 0
-    for number, row in rows:
-        cells = dict(zip(header, row, strict=True))
-        if cells[objective].strip().lower() in MISSING:
-            n_missing += 1
-            continue
-        values.append(_cell(options.data, number, objective, cells[objective]))
-        points.append([_cell(options.data, number, name, cells[name]) for name in names])
-    if n_missing:
-        note(f"{n_missing} rows without a value are left out")
-    _check_number(len(values))
-    X, y = np.array(points), np.array(values)
-    names, X = _without_constant_columns(names, X)
-    return _Data(X, y, _box(names, X, options.bounds))
+    kept = [(line, row) for line, row in rows if not _is_missing(row[header.index(objective)])]
+    if len(kept) < len(rows):
+        note(f"rows without a value, left out: {len(rows) - len(kept)}")
+    _check_number(len(kept))
+    columns = {name: [(line, row[i]) for line, row in kept] for i, name in enumerate(header)}
+    y = np.array(_numbers(options.data, objective, columns[objective]))
+    space, points = _space(
+        {name: _parameter(options.data, name, columns[name]) for name in names}, options.bounds
+    )
+    return _Data(space.encode(points), y)
+
+
+def _parameter(path: str, name: str, cells: Cells) -> list[Any]:
+    """A column as numbers or, where no cell is one, as choices."""
+    texts = [text.strip() for _, text in cells]
+    if any(_number(text) is not None or not text for text in texts):
+        return list(_numbers(path, name, cells))
+    if len(set(texts)) > MOST_CHOICES:
+        raise UsageError(
+            f"column {name!r} of {path!r} has {len(set(texts))} different texts, too many for a choice; "
+            "leave it out with --ignore"
+        )
+    return texts
+
+
+def _space(columns: dict[str, list[Any]], given: Sequence[str]) -> tuple[Space, list[Point]]:
+    """The box of the data, or that which was given, and the points in it."""
+    bounds = dict(_parse_bounds(text) for text in given)
+    for name in bounds:
+        if name not in columns:
+            raise UsageError(f"--bounds {name}: there is no such parameter, only {', '.join(columns)}")
+    dimensions: dict[str, Dimension] = {}
+    for name, values in columns.items():
+        if len(set(values)) == 1:
+            note(f"the parameter {name!r} never varies and is left out")
+        elif isinstance(values[0], str):
+            dimensions[name] = Categorical(sorted(set(values)))
+        else:
+            dimensions[name] = _real(name, values, bounds.get(name))
+    if not dimensions:
+        raise UsageError("all rows have the same parameters: there is nothing to compare")
+    guessed = [name for name in dimensions if name not in bounds and isinstance(dimensions[name], Real)]
+    if guessed:
+        note(f"the box is the range of the data for {', '.join(guessed)}; give it with --bounds")
+    return Space(dimensions), [list(point) for point in zip(*(columns[n] for n in dimensions), strict=True)]
+
+
+def _real(name: str, values: Sequence[float], bounds: tuple[float, float] | None) -> Real:
+    low, high = (min(values), max(values)) if bounds is None else bounds
+    if min(values) < low or max(values) > high:
+        raise UsageError(f"--bounds {name}: the data go from {min(values):g} to {max(values):g}, beyond them")
+    return Real(low, high)
+
+
+def _is_missing(text: str) -> bool:
+    number = _number(text)
+    return text.strip().lower() in MISSING or (number is not None and not math.isfinite(number))
 
 
 def _read_table(path: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
@@ -149,12 +197,16 @@ def _check_header(path: str, header: Sequence[str]) -> None:
             raise UsageError(f"column {i + 1} of {path!r} needs a name of its own, got {name!r}")
 
 
-def _cell(path: str, line: int, column: str, text: str) -> float:
+def _numbers(path: str, column: str, cells: Cells) -> list[float]:
+    return [_finite(path, line, column, text) for line, text in cells]
+
+
+def _finite(path: str, line: int, column: str, text: str) -> float:
     value = _number(text)
     if value is None or not math.isfinite(value):
         raise UsageError(
             f"line {line}, column {column!r} of {path!r} is not a finite number: {text.strip()[:40]!r}; "
-            "leave a column out with --ignore"
+            "mend it, or leave the column out with --ignore"
         )
     return value
 
@@ -171,40 +223,10 @@ def _check_number(n: int) -> None:
         raise UsageError(f"at least {LEAST_ROWS} runs with a value are needed, there are {n}")
 
 
-def _without_constant_columns(names: list[str], X: FloatArray) -> tuple[list[str], FloatArray]:
-    """Leave out parameters that never vary: nothing can be learned about them."""
-    varies = np.ptp(X, axis=0) > 0.0
-    if not varies.any():
-        raise UsageError("all rows have the same parameters: there is nothing to compare")
-    for name in np.array(names)[~varies]:
-        note(f"the parameter {str(name)!r} never varies and is left out")
-    return [name for name, keep in zip(names, varies, strict=True) if keep], X[:, varies]
-
-
-def _box(names: list[str], X: FloatArray, given: Sequence[str]) -> FloatArray:
-    """Bounds (d, 2): those given, and the range of the data for the others."""
-    bounds = np.stack([X.min(axis=0), X.max(axis=0)], axis=1)
-    rest = list(names)
-    for text in given:
-        name, low, high = _parse_bounds(text)
-        if name not in names:
-            raise UsageError(f"--bounds {text}: there is no parameter {name!r}, only {', '.join(names)}")
-        i = names.index(name)
-        if not (low <= bounds[i, 0] and bounds[i, 1] <= high):
-            raise UsageError(
-                f"--bounds {text}: the data go from {bounds[i, 0]:g} to {bounds[i, 1]:g}, beyond these bounds"
-            )
-        bounds[i] = low, high
-        rest.remove(name)
-    if rest:
-        note(f"the box is taken from the range of the data for {', '.join(rest)}; give it with --bounds")
-    return bounds
-
-
-def _parse_bounds(text: str) -> tuple[str, float, float]:
+def _parse_bounds(text: str) -> tuple[str, tuple[float, float]]:
     name, _, interval = text.rpartition("=")
     low, _, high = interval.partition(":")
     numbers = _number(low), _number(high)
     if not name or numbers[0] is None or numbers[1] is None or not numbers[0] < numbers[1]:
         raise UsageError(f"--bounds takes NAME=LOW:HIGH with LOW < HIGH, got {text!r}")
-    return name, numbers[0], numbers[1]
+    return name, (numbers[0], numbers[1])

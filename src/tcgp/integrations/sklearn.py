@@ -1,0 +1,181 @@
+"""Tail-calibrated regression for scikit-learn: pipelines, cross-validation and grid search included."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+
+from tcgp._typing import ArrayLike, Bounds, FloatArray
+from tcgp.models import METHODS, Prediction, fit_model
+
+try:
+    from sklearn.base import BaseEstimator, RegressorMixin
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as error:
+    raise ImportError(
+        "tcgp.integrations.sklearn needs scikit-learn 1.6 or later: pip install 'tcgp[sklearn]'"
+    ) from error
+
+__all__ = ["TailCalibratedRegressor"]
+
+
+class TailCalibratedRegressor(RegressorMixin, BaseEstimator):
+    """Gaussian process interpolation whose predictive laws are calibrated below a low threshold.
+
+    The predictions are laws, not only means: what they say about values below the threshold (how often, and
+    how far) agrees with what leave-one-out shows.
+
+    Parameters
+    ----------
+    method : str
+        Predictive model; see `tcgp.fit_model`.
+    delta : float, optional
+        Level of the quantile of y that is the threshold; the method's own by default (0.05, for most).
+    smoothness : {0, 1, 2, 3}
+        p in the Matérn covariance of order nu = p + 1/2.
+    bounds : (d, 2) array, optional
+        Box that the inputs come from; the range of the data by default.
+    options : mapping, optional
+        Further options of the method; see `tcgp.fit_model`.
+    random_state : int, RandomState or None
+        Used by methods that draw: ``"bcrgp"``, and ``search="paper"``.
+
+    Attributes
+    ----------
+    model_ : tcgp.Model
+        The fitted model.
+    threshold_ : float
+        Threshold below which it is calibrated.
+    law_ : tcgp.laws.Law
+        Law of its standardized residuals; a generalized normal one has ``beta`` and ``scale``.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Where X had names.
+
+    Notes
+    -----
+    The model takes y for exact. Where equal rows of X have different values, their mean is interpolated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tcgp.integrations.sklearn import TailCalibratedRegressor
+    >>> X = np.linspace(0.0, 1.0, 15)[:, None]
+    >>> regressor = TailCalibratedRegressor().fit(X, np.sin(6.0 * X[:, 0]))
+    >>> mean, std = regressor.predict([[0.52]], return_std=True)
+    >>> regressor.predict_quantiles([[0.52]], [0.05, 0.95]).shape
+    (1, 2)
+    """
+
+    def __init__(
+        self,
+        method: str = "tcgp",
+        *,
+        delta: float | None = None,
+        smoothness: int = 2,
+        bounds: Bounds | None = None,
+        options: dict[str, Any] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.method = method
+        self.delta = delta
+        self.smoothness = smoothness
+        self.bounds = bounds
+        self.options = options
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> TailCalibratedRegressor:
+        """Fit to data.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        y : array of shape (n,)
+
+        Returns
+        -------
+        self
+        """
+        if self.method not in METHODS:
+            raise ValueError(f"unknown method {self.method!r}: choose one of {', '.join(METHODS)}")
+        points, values = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        points, values = _average_duplicates(points, np.asarray(values, dtype=np.float64))
+        options = {"smoothness": self.smoothness, **(self.options or {})}
+        if self.delta is not None:
+            options["delta"] = self.delta
+        rng = _generator(self.random_state)
+        self.model_ = fit_model(points, values, self.method, bounds=self.bounds, rng=rng, **options)
+        self.threshold_ = self.model_.threshold
+        self.law_ = self.model_.law
+        return self
+
+    def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
+        """Predict.
+
+        Parameters
+        ----------
+        X : array of shape (m, d)
+        return_std : bool
+            Whether to return the standard deviations of the predictive laws too; infinite where a law has
+            no variance that a float can hold.
+
+        Returns
+        -------
+        mean : array of shape (m,)
+        std : array of shape (m,), if asked for
+        """
+        prediction = self.predict_distribution(X)
+        if not return_std:
+            return prediction.mean
+        return prediction.mean, prediction.sd * np.sqrt(float(prediction.law.variance()))
+
+    def predict_quantiles(self, X: ArrayLike, quantiles: ArrayLike = (0.05, 0.5, 0.95)) -> FloatArray:
+        """Quantiles of the predictive laws.
+
+        Parameters
+        ----------
+        X : array of shape (m, d)
+        quantiles : float or sequence of k floats
+            Levels, in [0, 1].
+
+        Returns
+        -------
+        array of shape (m, k), or (m,) for a single level
+        """
+        prediction = self.predict_distribution(X)
+        levels = np.asarray(quantiles, dtype=np.float64)
+        if levels.ndim == 0:
+            return prediction.ppf(levels)
+        return np.ascontiguousarray(prediction.ppf(levels[:, None]).T)
+
+    def predict_distribution(self, X: ArrayLike) -> Prediction:
+        """Predictive laws at the rows of X: `tcgp.Prediction`, with ``cdf``, ``ppf``, ``interval``, and so on."""
+        check_is_fitted(self)
+        return self.model_.predict(validate_data(self, X, dtype=np.float64, reset=False))
+
+
+def _average_duplicates(X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Merge equal rows, in order of first appearance: the mean where they disagree, the value where not."""
+    _, first, group = np.unique(X, axis=0, return_index=True, return_inverse=True)
+    if len(first) == len(X):
+        return X, y
+    group = group.ravel()
+    mean = np.bincount(group, weights=y) / np.bincount(group)
+    agree = np.ones(len(first), dtype=bool)
+    agree[group[y != y[first][group]]] = False
+    merged = np.where(agree, y[first], mean)
+    order = np.argsort(first)
+    return X[first[order]], merged[order]
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    """A generator, from scikit-learn's kind of seed; only a RandomState object is advanced by a fit."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(int(random_state.randint(2**31)))
+    if isinstance(random_state, numbers.Integral):
+        return np.random.default_rng(int(random_state))
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return np.random.default_rng(random_state)
+    raise ValueError(f"random_state must be None, an integer or a RandomState, got {random_state!r}")

@@ -1,0 +1,124 @@
+"""The scikit-learn bridge: scikit-learn's own checks, and agreement with the core."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas
+import pytest
+from sklearn.base import clone
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+import tcgp
+from tcgp.integrations.sklearn import TailCalibratedRegressor
+
+
+@pytest.fixture(scope="module")
+def data():
+    problem = tcgp.problems.get("goldstein-price")
+    X = np.random.default_rng(0).uniform(-2.0, 2.0, (40, 2))
+    return X, problem.fun(X)
+
+
+@pytest.mark.parametrize("method", ["tcgp", "gp"])
+def test_scikit_learns_own_checks_pass(method):
+    results = check_estimator(TailCalibratedRegressor(method), on_skip=None, on_fail=None)
+    others = {(r["check_name"], r["status"], str(r["exception"])) for r in results if r["status"] != "passed"}
+    assert len(results) > 40
+    # The one check that scikit-learn makes only where array API dispatch was switched on at start.
+    skip = "SCIPY_ARRAY_API is not set: not checking array_api input"
+    assert others <= {("check_array_api_input", "skipped", skip)}
+
+
+@pytest.mark.parametrize("method", ["gp", "tcgp", "tcgp-occ", "tcgp-thres", "regp"])
+def test_predictions_are_those_of_the_core(data, method):
+    X, y = data
+    points = np.random.default_rng(1).uniform(-2.0, 2.0, (7, 2))
+    bounds = [(-2.0, 2.0)] * 2
+    regressor = TailCalibratedRegressor(method, bounds=bounds, delta=0.2).fit(X, y)
+    model = tcgp.fit_model(X, y, method, bounds=bounds, delta=0.2)
+    expected = model.predict(points)
+    mean, std = regressor.predict(points, return_std=True)
+    np.testing.assert_array_equal(mean, expected.mean)
+    np.testing.assert_array_equal(regressor.predict(points), expected.mean)
+    np.testing.assert_allclose(std, expected.sd * np.sqrt(expected.law.variance()))
+    levels = [0.01, 0.5, 0.9]
+    quantiles = regressor.predict_quantiles(points, levels)
+    assert quantiles.shape == (7, 3)
+    np.testing.assert_array_equal(quantiles[:, 2], expected.ppf(0.9))
+    np.testing.assert_array_equal(regressor.predict_quantiles(points, 0.9), expected.ppf(0.9))
+    assert regressor.predict_distribution(points).law == expected.law
+    assert regressor.threshold_ == model.threshold
+    assert regressor.law_ == model.law
+
+
+def test_interpolates_the_data_with_certainty(data):
+    X, y = data
+    mean, std = TailCalibratedRegressor().fit(X, y).predict(X, return_std=True)
+    np.testing.assert_allclose(mean, y, rtol=1e-6)
+    # Rounding leaves a variance of 1e-12 or so of the prior one.
+    assert (std < 1e-4 * np.std(y)).all()
+
+
+def test_works_in_pipelines_and_under_transformed_targets(data):
+    X, y = data
+    plain = TailCalibratedRegressor().fit(X, y)
+    piped = make_pipeline(StandardScaler(), TailCalibratedRegressor()).fit(X, y)
+    np.testing.assert_allclose(piped.predict(X + 0.01), plain.predict(X + 0.01), rtol=1e-4)
+    quantiles = make_pipeline(FunctionTransformer(), TailCalibratedRegressor()).fit(X, y)
+    assert quantiles[-1].predict_quantiles(quantiles[:-1].transform(X)).shape == (40, 3)
+    target = TransformedTargetRegressor(TailCalibratedRegressor(), func=np.log, inverse_func=np.exp)
+    assert target.fit(X, y).predict(X).shape == (40,)
+
+
+def test_clone_grid_search_and_cross_validation(data):
+    X, y = data
+    regressor = TailCalibratedRegressor("tcgp", delta=0.1, options={"p_min": 0.02})
+    copy = clone(regressor)
+    assert copy.get_params() == regressor.get_params()
+    assert cross_val_score(regressor, X, np.log(y), cv=3).mean() > 0.3
+    smooth = np.sin(X[:, 0]) * X[:, 1]
+    search = GridSearchCV(TailCalibratedRegressor(), {"smoothness": [0, 2]}, cv=3).fit(X, smooth)
+    assert search.best_params_ == {"smoothness": 2}
+
+
+def test_equal_rows_are_averaged():
+    X = np.array([[0.0], [1.0], [0.0], [2.0], [0.0], [1.0]])
+    y = np.array([1.0, 0.1, 2.0, 5.0, 6.0, 0.1])
+    model = TailCalibratedRegressor().fit(X, y).model_
+    np.testing.assert_array_equal(model.X, [[0.0], [1.0], [2.0]])
+    np.testing.assert_array_equal(model.y, [3.0, 0.1, 5.0])
+
+
+def test_random_state_makes_drawing_methods_repeat(data):
+    X, y = data
+    first, second = (
+        TailCalibratedRegressor(options={"search": "paper"}, random_state=7).fit(X, y).law_ for _ in range(2)
+    )
+    assert first == second
+    TailCalibratedRegressor(options={"search": "paper"}, random_state=np.random.RandomState(7)).fit(X, y)
+
+
+def test_names_of_columns_are_checked(data):
+    X, y = data
+    frame = pandas.DataFrame(X, columns=["a", "b"])
+    regressor = TailCalibratedRegressor().fit(frame, y)
+    assert list(regressor.feature_names_in_) == ["a", "b"]
+    with pytest.raises(ValueError, match="feature names"):
+        regressor.predict(frame[["b", "a"]])
+
+
+def test_bad_arguments_are_refused_with_a_sentence(data):
+    X, y = data
+    with pytest.raises(ValueError, match="unknown method 'forest'"):
+        TailCalibratedRegressor("forest").fit(X, y)
+    with pytest.raises(ValueError, match="random_state must be"):
+        TailCalibratedRegressor(random_state="seven").fit(X, y)
+    with pytest.raises(TypeError, match="has no option 'eta'"):
+        TailCalibratedRegressor(options={"eta": 1.0}).fit(X, y)
+    with pytest.raises(NotFittedError):
+        TailCalibratedRegressor().predict(X)

@@ -2,9 +2,9 @@
 
     python benchmarks/bo_comparison.py [--seeds 20] [--jobs 2] [--methods gp tcgp regp] [--output FILE.csv]
 
-Every method gets the same initial designs (n0 = 10 d uniform points) and expected improvement. One line of CSV
-per run holds the best value after each number of evaluations; the table gives medians and quartiles at the end,
-and a sign test of each method against the plain GP over the seeds.
+A method may carry options: tcgp:delta=0.1:search=paper. Every method gets the same initial designs (n0 = 10 d
+uniform points) and expected improvement. One line of CSV per run holds the best value after each number of
+evaluations; the table gives medians and quartiles at the end, and a sign test of each method against the first.
 """
 
 from __future__ import annotations
@@ -36,13 +36,30 @@ def run(task: tuple[str, str, int, int]) -> dict[str, object]:
     X0 = np.random.default_rng([seed, problem.dim]).uniform(
         problem.bounds[:, 0], problem.bounds[:, 1], (n0, problem.dim)
     )
+    kind, *pairs = method.split(":")
+    options = {key: _number(value) for key, value in (pair.split("=") for pair in pairs)}
     start = time.process_time()
     result = tcgp.minimize(
-        problem, problem.bounds, n_evals=n0 + iterations, n_initial=n0, x0=X0, method=method, rng=seed
+        problem,
+        problem.bounds,
+        n_evals=n0 + iterations,
+        n_initial=n0,
+        x0=X0,
+        method=kind,
+        rng=seed,
+        options=options,
     )
     best = np.minimum.accumulate(result.func_vals)[n0 - 1 :]
     seconds = (time.process_time() - start) / iterations
     return {"problem": name, "method": method, "seed": seed, "seconds": seconds, "best": best}
+
+
+def _number(text: str) -> float | str:
+    """A number if it is one: options are written tcgp:delta=0.1:search=paper."""
+    try:
+        return int(text) if text.isdigit() else float(text)
+    except ValueError:
+        return text
 
 
 def table(rows: list[dict], methods: list[str]) -> str:

@@ -126,8 +126,10 @@ def open_optimizer(path: str, spec: Spec | None = None) -> Iterator[Optimizer]:
     exists = os.path.exists(path) and os.path.getsize(path) > 0
     if not exists and spec is None:
         raise UsageError(f"there is no journal {path!r}; begin one with tcgp ask {path} --spec SPEC.toml")
-    if exists and spec is not None:
-        check_spec(spec, path)
+    if exists:
+        _read(path)
+        if spec is not None:
+            check_spec(spec, path)
     try:
         if exists or spec is None:
             optimizer = _patiently(lambda: Optimizer.resume(path, reoffer=False))

@@ -63,10 +63,11 @@ def run(options: argparse.Namespace) -> int:
         result = _minimize(spec, journal, simulator, progress=not options.quiet)
     campaign = read_campaign(journal)
     print(_summary(campaign, result, Path(simulator.runs)))
+    if result.status == STATUS_INTERRUPTED:
+        note(f"the same command goes on where this one stopped: tcgp minimize {options.spec}")
+        return INTERRUPTED
     if not options.no_plots:
         _draw(result, journal.parent)
-    if result.status == STATUS_INTERRUPTED:
-        return INTERRUPTED
     return DONE if campaign.best is not None and result.status != STATUS_WORKERS else WITHOUT_SUCCESS
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -111,7 +112,7 @@ class Program:
 
     def files_out_of_reach(self, base: Path) -> list[str]:
         """Arguments that look like files beside the spec, which the program will not find from its directory."""
-        return [a for a in self.command[1:] if not Path(a).is_absolute() and (base / a).is_file()]
+        return [a for a in self.command[1:] if not os.path.isabs(a) and os.path.isfile(base / a)]
 
     def simulator(self, runs: Path, base: Path) -> Simulator:
         """The program as a function, with its runs below ``runs``."""

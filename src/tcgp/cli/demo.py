@@ -10,6 +10,7 @@ import numpy as np
 
 from tcgp._typing import FloatArray
 from tcgp.cli.console import DONE, INTERRUPTED, UsageError, format_table, note, relative
+from tcgp.cli.pictures import can_draw, new_figure, save
 
 if TYPE_CHECKING:
     from tcgp.result import Result
@@ -73,17 +74,13 @@ def _quartiles(values: FloatArray) -> str:
 
 
 def _draw(results: dict[str, list[Result]], path: str, minimum: float) -> None:
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
+    if not can_draw():
         note("install matplotlib for the picture: pip install 'tcgp[plot]'")
         return
-    from tcgp import plotting
+    from tcgp.plotting import plot_convergence
 
-    ax = plotting.plot_convergence(results, minimum=minimum)
+    figure = new_figure(6.0, 4.4)
+    ax = plot_convergence(results, minimum=minimum, ax=figure.subplots())
     ax.set_title("Goldstein-Price: median and quartiles")
-    try:
-        ax.figure.savefig(path, dpi=150)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"the picture {path!r} cannot be written: {error}") from None
+    save(figure, path)
     print(f"picture: {relative(path)}")

@@ -15,6 +15,7 @@ import numpy as np
 from tcgp._typing import FloatArray
 from tcgp.cli.campaigns import read_campaign
 from tcgp.cli.console import DONE, UsageError, note, relative
+from tcgp.cli.pictures import can_draw, new_figure, save
 from tcgp.space import Categorical, Dimension, Point, Real, Space
 
 if TYPE_CHECKING:
@@ -58,21 +59,16 @@ def run(options: argparse.Namespace) -> int:
 
 def _draw(model: Model, path: str) -> None:
     """Leave-one-out predictions, and the distribution of the PIT over all data and below the threshold."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise UsageError("--plot needs matplotlib: pip install 'tcgp[plot]'") from None
+    if not can_draw():
+        raise UsageError("--plot needs matplotlib: pip install 'tcgp[plot]'")
     from tcgp import plotting
 
-    figure = Figure(figsize=(13.0, 4.2), layout="constrained")
+    figure = new_figure(13.0, 4.2)
     left, middle, right = figure.subplots(1, 3)
     plotting.plot_leave_one_out(model, ax=left)
     plotting.plot_pit(model, ax=middle)
     plotting.plot_tpit(model, ax=right)
-    try:
-        figure.savefig(path, dpi=150)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"the picture {path!r} cannot be written: {error}") from None
+    save(figure, path)
     print(f"picture: {relative(path)}")
 
 

@@ -20,6 +20,7 @@ from tcgp.cli.console import (
     relative,
     signals_interrupt,
 )
+from tcgp.cli.pictures import can_draw, new_figure, save
 from tcgp.cli.spec import EXAMPLE, Spec, load_spec
 
 if TYPE_CHECKING:
@@ -192,14 +193,14 @@ def _draw(result: Result, directory: Path) -> None:
     """Save pictures, if there is something to draw and something to draw with."""
     if result.x is None:
         return
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
+    if not can_draw():
         note("install matplotlib for pictures: pip install 'tcgp[plot]'")
         return
-    from tcgp import plotting
+    from tcgp.plotting import plot_convergence
 
     convergence, whole = directory / "convergence.png", directory / "run.png"
-    plotting.plot_convergence(result).figure.savefig(convergence, dpi=150)
-    result.plot().savefig(whole, dpi=150)
+    figure = new_figure(6.0, 4.4)
+    plot_convergence(result, ax=figure.subplots())
+    save(figure, convergence)
+    save(result.plot(), whole)
     print(f"pictures     {relative(convergence)}, {relative(whole)}")

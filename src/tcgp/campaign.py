@@ -154,8 +154,7 @@ def minimize(
         optimizer.close()
     result = optimizer.result()
     if result.failures and not result.success:
-        last = max(result.failures)
-        message += f"; no evaluation succeeded, the last one because: {result.failures[last]}"
+        message += f"; no evaluation succeeded, the last one because: {result.failures[-1][1]}"
     result.update(
         nfev=_n_done(optimizer),
         status=status,

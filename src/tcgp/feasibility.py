@@ -1,4 +1,10 @@
-"""Steer a criterion away from where evaluations failed."""
+"""Steer a criterion away from where evaluations failed.
+
+A failure tells the model nothing: its criterion stays as large there as it was, and the search would go back
+for ever. Two things prevent it. The model is conditioned on a mediocre value at the point itself
+(`stand_in_values`), and the criterion is weighed by the share of successes around it (`Feasibility`). What
+each of them does is measured in benchmarks/failures.py.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +15,31 @@ import numpy as np
 from tcgp._typing import FloatArray
 from tcgp.maximize.criterion import Criterion
 
-__all__ = ["Feasibility", "WeightedCriterion"]
+__all__ = ["Feasibility", "WeightedCriterion", "stand_in_values"]
 
 DOUBT = 0.1  # how many evaluations the prior belief that a point will succeed is worth
+LARGEST_BANDWIDTH = (
+    0.15  # times sqrt(d): a function that varies slowly may fail in a small region all the same
+)
+
+
+def stand_in_values(predicted: FloatArray, y: FloatArray) -> FloatArray:
+    """Values to condition a model on where evaluations failed.
+
+    Parameters
+    ----------
+    predicted : array of shape (m,)
+        What the model predicts at the failures.
+    y : array of shape (n,)
+        Values of the successes.
+
+    Returns
+    -------
+    array of shape (m,)
+        The prediction, or the lower quartile of the values where that is larger: high enough that no
+        improvement is to be had there, and not so high that a smooth model is bent out of shape.
+    """
+    return np.maximum(predicted, np.quantile(y, 0.25))
 
 
 @dataclass(frozen=True)
@@ -29,7 +57,7 @@ class Feasibility:
     succeeded : array of shape (n, d)
     failed : array of shape (m, d)
     lengthscales : array of shape (d,)
-        Bandwidths of the kernel.
+        Bandwidths of the kernel are these, up to ``LARGEST_BANDWIDTH * sqrt(d)``.
 
     Examples
     --------
@@ -50,8 +78,9 @@ class Feasibility:
 
     def log_probability_and_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Logarithm of p (m,) and its gradient (m, d)."""
-        success, success_gradient = _kernel_sum(X, self.succeeded, self.lengthscales)
-        failure, failure_gradient = _kernel_sum(X, self.failed, self.lengthscales)
+        bandwidths = np.minimum(self.lengthscales, LARGEST_BANDWIDTH * np.sqrt(X.shape[1]))
+        success, success_gradient = _kernel_sum(X, self.succeeded, bandwidths)
+        failure, failure_gradient = _kernel_sum(X, self.failed, bandwidths)
         success += DOUBT
         total = success + failure
         gradient = success_gradient / success[:, None]
@@ -86,12 +115,10 @@ class WeightedCriterion:
         return value + self.weight * log_p, gradient + self.weight * log_p_gradient
 
 
-def _kernel_sum(
-    X: FloatArray, centres: FloatArray, lengthscales: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def _kernel_sum(X: FloatArray, centres: FloatArray, bandwidths: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Sum over the centres of exp(-h^2 / 2) at each row of X (m,), and its gradient (m, d)."""
-    A, B = X / lengthscales, centres / lengthscales
+    A, B = X / bandwidths, centres / bandwidths
     square = np.sum(A**2, axis=1)[:, None] + np.sum(B**2, axis=1) - 2.0 * (A @ B.T)
     k = np.exp(-0.5 * np.maximum(square, 0.0))
     total = k.sum(axis=1)
-    return total, (k @ B - total[:, None] * A) / lengthscales
+    return total, (k @ B - total[:, None] * A) / bandwidths

@@ -10,8 +10,9 @@ import numbers
 import os
 import time
 from collections import deque
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from tcgp.journal import Journal, JournalError, Record
 from tcgp.space import Point, Space
 
 if TYPE_CHECKING:
-    from tcgp.maximize.criterion import Criterion
+    from tcgp.maximize.criterion import Criterion, Maximum
     from tcgp.models import Model
     from tcgp.result import Result
 
@@ -288,7 +289,7 @@ class Optimizer:
             message="no evaluation has succeeded so far" if best is None else "the best so far",
             x_iters=[list(e.x) for e in evaluations],
             func_vals=np.array([math.nan if e.y is None else e.y for e in evaluations], dtype=np.float64),
-            failures={i: e.reason for i, e in enumerate(evaluations) if e.failed},
+            failures=[(i, e.reason) for i, e in enumerate(evaluations) if e.failed],
             optimizer=self,
         )
 
@@ -358,11 +359,10 @@ class Optimizer:
         start = time.perf_counter()
         model, fit = self._fit()
         t_fit = time.perf_counter() - start
-        criterion = self._criterion(model)
-        x, source = self._best_new_point(criterion), "criterion"
+        x, source = self._best_new_point(self._informed(model)), "criterion"
         if x is None:
             x, source = self._far_point(), "exploration"
-        best = self._lowest()
+        best = float(self.history.successes[1].min())
         trace = {
             "n": len(self.evaluations),
             "beta": getattr(model.law, "beta", None),
@@ -375,10 +375,11 @@ class Optimizer:
         }
         return x, source, {name: _finite_or_none(value) for name, value in trace.items()}, fit
 
-    def _best_new_point(self, criterion: Criterion) -> Point | None:
+    def _best_new_point(self, model: Model) -> Point | None:
         """The new point with the largest criterion, or None if the criterion knows none worth evaluating."""
         from tcgp.search import ENUMERABLE, rank_all, rank_candidates
 
+        criterion = self._criterion(model)
         if self.space.size <= ENUMERABLE:
             ranked = rank_all(criterion, self.space, self._remaining())
         else:
@@ -386,7 +387,7 @@ class Optimizer:
             ranked = rank_candidates(
                 criterion,
                 self.space,
-                maximizer=self.settings.maximizer,
+                maximize=self._maximizer(model),
                 anchors=U[np.argsort(y, kind="stable")],
                 rng=self._rng(SEARCH, self.history.n_asked),
             )
@@ -450,18 +451,27 @@ class Optimizer:
         self._fitted = (n, model)
         return model, {"n": n, "state": json.loads(json.dumps(model.state))}
 
+    def _informed(self, model: Model) -> Model:
+        """The model, given what is pending (it believes its prediction) and what has failed."""
+        from tcgp.feasibility import stand_in_values
+
+        pending, failed = self.space.encode([p.x for p in self.pending]), self.history.failures
+        if len(pending):
+            model = model.condition(pending, model.predict(pending).mean)
+        if len(failed):
+            values = stand_in_values(model.predict(failed).mean, self.history.successes[1])
+            model = model.condition(failed, values)
+        return model
+
     def _criterion(self, model: Model) -> Criterion:
-        """The criterion of the model, given what is pending and what has failed."""
+        """The criterion of the model, weighed by the chance of success where evaluations have failed."""
         from tcgp.criteria import LogExpectedImprovement, LowerConfidenceBound
         from tcgp.feasibility import Feasibility, WeightedCriterion
 
         U, y = self.history.successes
-        if self.history.pending:
-            believed = self.space.encode([p.x for p in self.pending])
-            model = model.condition(believed, model.predict(believed).mean)
         criterion: Criterion
         if self.settings.criterion == "ei":
-            criterion, weight = LogExpectedImprovement(model, self._lowest()), 1.0
+            criterion, weight = LogExpectedImprovement(model, float(y.min())), 1.0
         else:
             criterion, weight = LowerConfidenceBound(model, self.settings.epsilon), _standard_deviation(y)
         failed = self.history.failures
@@ -469,9 +479,19 @@ class Optimizer:
             return criterion
         return WeightedCriterion(criterion, Feasibility(U, failed, model.lengthscales), weight)
 
-    def _lowest(self) -> float:
-        """Smallest value so far."""
-        return float(self.history.successes[1].min())
+    def _maximizer(self, model: Model) -> Callable[..., Maximum]:
+        """The way to maximize the criterion of the model over a cube."""
+        if self.settings.maximizer == "multistart":
+            from tcgp.maximize import multistart
+
+            return multistart.maximize
+        from tcgp.maximize import smc
+
+        # Every proposal starts from a new cloud: one kept from the last would have to be journaled.
+        if self.settings.criterion != "ei":
+            return smc.maximize
+        y = self.history.successes[1]
+        return partial(smc.maximize, target=smc.ImprovementProbability(model, y.max(), y.min()))
 
     # ---- seed, state and journal ----
 

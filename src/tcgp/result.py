@@ -29,7 +29,7 @@ class Result(OptimizeResult):  # type: ignore[misc]
         Every point evaluated, in the order of the answers.
     func_vals : array of shape (n,)
         Their values; NaN where the evaluation failed.
-    failures : dict
+    failures : list of (int, str)
         For each failed evaluation, its place in ``x_iters`` and the reason.
     optimizer : Optimizer
         With the whole history, and the `Optimizer.trace` of the models.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from tcgp._typing import BoolArray, FloatArray
-from tcgp.maximize.criterion import Criterion
+from tcgp.maximize.criterion import Criterion, Maximum
 from tcgp.space import Point, Space
 
 __all__ = ["ENUMERABLE", "rank_all", "rank_candidates"]
@@ -29,7 +30,7 @@ def rank_candidates(
     criterion: Criterion,
     space: Space,
     *,
-    maximizer: str,
+    maximize: Callable[..., Maximum],
     anchors: FloatArray,
     rng: np.random.Generator,
 ) -> list[Point]:
@@ -45,7 +46,8 @@ def rank_candidates(
     criterion : Criterion
         On the unit cube.
     space : Space
-    maximizer : {"multistart", "smc"}
+    maximize : callable
+        Maximizer over a cube: ``maximize(criterion, dim, rng=rng, anchors=anchors)``.
     anchors : array of shape (n, dim)
         Codes of good points, the best first.
     rng : numpy.random.Generator
@@ -54,24 +56,11 @@ def rank_candidates(
     -------
     list of points
     """
-    relaxed = _maximize(criterion, space.dim, maximizer, anchors, rng)
+    relaxed = maximize(criterion, space.dim, rng=rng, anchors=anchors).candidates
     if space.real_coordinates.all():
         return space.decode(relaxed)
     points = _distinct(space.decode(relaxed) + space.decode(anchors[:4]) + space.sample(N_SAMPLES, rng))
     return _climb(criterion, space, rank_all(criterion, space, points)[:N_CLIMBERS])
-
-
-def _maximize(
-    criterion: Criterion, dim: int, maximizer: str, anchors: FloatArray, rng: np.random.Generator
-) -> FloatArray:
-    """Local maxima over the unit cube, the best first, of shape (k, dim)."""
-    if maximizer == "smc":
-        from tcgp.maximize import smc
-
-        return smc.maximize(criterion, dim, rng=rng, anchors=anchors).candidates
-    from tcgp.maximize import multistart
-
-    return multistart.maximize(criterion, dim, rng=rng, anchors=anchors).candidates
 
 
 def _climb(criterion: Criterion, space: Space, points: list[Point]) -> list[Point]:

@@ -15,7 +15,10 @@ from tcgp.maximize.criterion import Criterion, Maximum, rank_distinct
 __all__ = ["maximize"]
 
 _N_STARTS = 64
-_N_ANCHORS = 10  # the others tell little about where the criterion is large
+_N_ANCHORS = 100
+_RANK_POWER = 2.0  # anchors are drawn at rank k u^2, u uniform: a tenth of the draws from the best percent
+_STRETCH = 1.5  # of half of the global points about the centre, which puts a third of their coordinates on faces
+_ANYWHERE = 1.5  # coordinates, on average, that are moved anywhere
 _POOL = 200  # scan points, the best, among which starts are chosen
 _NEIGHBOURS = 8  # scan points that a start must beat around it
 _RADII = (-4.5, -0.3)  # decades of the distance to an anchor: a clustered design has peaks this sharp
@@ -122,6 +125,8 @@ def _scan_points(
     n_global = n - n_local
     spread = _sobol(dim, n_global) + rng.random(dim)  # a random shift keeps the points evenly spread
     spread -= np.floor(spread)
+    # Far from the data the criterion is largest on faces and in corners, where no Sobol' point lies.
+    spread[::2] = np.clip(0.5 + _STRETCH * (spread[::2] - 0.5), 0.0, 1.0)
     steps = np.full(n_global, 0.5 * n_global ** (-1.0 / dim))
     if not n_local:
         return spread, steps
@@ -132,22 +137,27 @@ def _scan_points(
 def _clouds(anchors: FloatArray, n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
     """Points around the anchors, most around the first, and their distances from them."""
     k, dim = anchors.shape
-    centres = anchors[(k * rng.random(n) ** 2).astype(np.intp)]
+    centres = anchors[(k * rng.random(n) ** _RANK_POWER).astype(np.intp)]
     radii = 10.0 ** rng.uniform(*_RADII, size=n)
     offsets = rng.standard_normal((n, dim)) * (radii / np.sqrt(dim))[:, None]
-    if dim > 5:
-        # In many dimensions a step along all coordinates mixes good and bad ones: half move about four.
-        offsets[::2][rng.random(offsets[::2].shape) > 4.0 / dim] = 0.0
+    third = n // 3
     if k > 2:
         # Differences of good points have the scale and the direction of the valley they lie in.
-        m = n // 4
-        pairs = rng.integers(k, size=(2, m))
-        along = rng.uniform(-1.0, 1.0, size=(m, 1)) * (anchors[pairs[0]] - anchors[pairs[1]])
-        offsets[:m] = along + 0.1 * offsets[:m]
-        radii[:m] = 0.01
+        pairs = (k * rng.random((2, third)) ** _RANK_POWER).astype(np.intp)
+        along = rng.uniform(-1.0, 1.0, size=(third, 1)) * (anchors[pairs[0]] - anchors[pairs[1]])
+        offsets[:third] = along + 0.1 * offsets[:third]
+        radii[:third] = 0.01
+    cloud = centres + offsets
+    # A coordinate or two anywhere: along one that matters little, the best place may be far from all data.
+    rest = cloud[third : 2 * third]
+    anywhere = rng.random(rest.shape) < _ANYWHERE / dim
+    rest[anywhere] = rng.random(int(anywhere.sum()))
+    if dim > 5:
+        # In many dimensions a step along all coordinates mixes good and bad ones: half move about four.
+        few = cloud[2 * third :: 2]
+        few[...] = np.where(rng.random(few.shape) < 4.0 / dim, few, centres[2 * third :: 2])
     # Reflection at the faces, not projection: a cloud around a corner is then as dense as any.
-    cloud = np.abs(centres + offsets)
-    cloud = 1.0 - np.abs(1.0 - cloud)
+    cloud = 1.0 - np.abs(1.0 - np.abs(cloud))
     np.maximum(cloud, 0.0, out=cloud)
     return cloud, radii
 

@@ -332,7 +332,7 @@ def test_minimize_finds_the_minimum_and_leaves_a_record(tmp_path):
     assert best["x"] == pytest.approx([0.3, 0.6], abs=1e-2)
     assert f"best value   {best['y']!r}" in out
     assert "25 succeeded, 0 failed" in out
-    for name in ("convergence.png", "run.png"):
+    for name in ("convergence.png", "run.png", "dependence.png"):
         assert (folder / name).read_bytes().startswith(b"\x89PNG")
     for event in tells:
         run = folder / "runs" / f"{event['id']:04d}"
@@ -390,6 +390,7 @@ def test_a_run_without_a_success_ends_with_exit_code_1(tmp_path, capsys):
     captured = capsys.readouterr()
     assert "best value   none" in captured.out
     assert "8 x exit code 1: boom   (runs 0, 1, 2, 3, 4, 5, 6, 7)" in captured.out
+    assert "mend it and move the journal away" in captured.err
     assert captured.err.count("failed: exit code 1: boom") == 5  # the first ones are told at once, not all
     assert not list(tmp_path.glob("spec.tcgp/*.png"))
 

@@ -266,6 +266,11 @@ def test_an_exit_code_is_a_failure_with_the_programs_last_words(tmp_path):
     assert json.loads(outcome.read_text())["reason"] == "exit code 3: is broken"
 
 
+def test_a_reason_does_not_depend_on_the_directory_of_the_run(tmp_path):
+    with pytest.raises(RunFailed, match=r"can't open file '\./gone\.py'"):
+        Simulator([sys.executable, "gone.py"], tmp_path)({})
+
+
 def test_a_crash_is_named_by_its_signal(tmp_path):
     with pytest.raises(RunFailed, match=r"^killed by SIGSEGV$"):
         simulator("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", runs=tmp_path)({})

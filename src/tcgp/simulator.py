@@ -356,6 +356,8 @@ class Run:
     def _last_words(self) -> str:
         """The last line on standard error, which often names the trouble."""
         line = _last_line(_tail(self.directory / STDERR))
+        # The same trouble reads the same in every run: reasons are counted.
+        line = line.replace(str(self.directory), ".")
         return f": {_printable(line)}" if line else ""
 
 

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 PATIENCE = 60.0  # seconds to wait for a journal in use: jobs of a scheduler may all end at once
-LONGEST_LIST = 12  # of run numbers after a reason
+LONGEST_LIST = 12  # of reasons, and of run numbers after a reason
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,9 @@ def describe_counts(campaign: Campaign) -> str:
 def describe_failures(campaign: Campaign) -> list[str]:
     """One line for each reason."""
     groups = sorted(campaign.failures.items(), key=lambda item: -len(item[1]))
-    return [f"{len(group)} x {reason}{_numbers(group)}" for reason, group in groups]
+    lines = [f"{len(group)} x {reason}{_numbers(group)}" for reason, group in groups[:LONGEST_LIST]]
+    n_more = sum(len(group) for _, group in groups[LONGEST_LIST:])
+    return lines + ([f"{n_more} x other reasons, which the journal has"] if n_more else [])
 
 
 def _numbers(group: list[Told]) -> str:

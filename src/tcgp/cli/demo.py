@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tcgp._typing import FloatArray
-from tcgp.cli.console import DONE, INTERRUPTED, UsageError, format_table, note, relative
+from tcgp.cli.console import DONE, UsageError, format_table, note, relative
 from tcgp.cli.pictures import can_draw, new_figure, save
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
         for label, method in METHODS.items():
             result = _minimize(method, options.n_evals, seed)
             if result.status == STATUS_INTERRUPTED:
-                return INTERRUPTED
+                raise KeyboardInterrupt
             results[label].append(result)
         values = ", ".join(f"{label} {runs[-1].fun:.5g}" for label, runs in results.items())
         note(f"seed {seed + 1} of {options.seeds}: {values}")

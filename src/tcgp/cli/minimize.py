@@ -6,7 +6,7 @@ import argparse
 import json
 import shlex
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +21,11 @@ from tcgp.cli.console import (
     signals_interrupt,
 )
 from tcgp.cli.pictures import can_draw, new_figure, save
-from tcgp.cli.spec import EXAMPLE, Spec, load_spec
+from tcgp.cli.spec import EXAMPLE, Spec, load_spec, program_of
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from tcgp.result import Result
     from tcgp.simulator import Simulator
 
@@ -64,6 +66,11 @@ def run(options: argparse.Namespace) -> int:
         result = _minimize(spec, journal, simulator, progress=not options.quiet)
     campaign = read_campaign(journal)
     print(_summary(campaign, result, Path(simulator.runs)))
+    if campaign.told and campaign.best is None:
+        note(
+            "no run has succeeded: if the command was at fault, mend it and move the journal away, because a "
+            "point that failed is not tried again"
+        )
     if result.status == STATUS_INTERRUPTED:
         note(f"the same command goes on where this one stopped: tcgp minimize {options.spec}")
         return INTERRUPTED
@@ -129,18 +136,8 @@ def _note_what_is_there(spec: Spec, journal: Path) -> None:
 
 
 def _note_changed_command(spec: Spec, copy: Path) -> None:
-    """Say that another program gave the values in the journal, as far as can be told."""
-    try:
-        before = load_spec(str(copy)).program
-    except UsageError:  # not there, or its program has gone
-        return
-    now = spec.program
-    assert now is not None
-    if before is not None and (before.command, before.input, before.objective) != (
-        now.command,
-        now.input,
-        now.objective,
-    ):
+    """Say that another command gave the values in the journal."""
+    if copy.is_file() and program_of(copy) != program_of(spec.path):
         note("the command or its objective is not the one this journal was begun with; its values are kept")
 
 
@@ -184,7 +181,7 @@ def _summary(campaign: Campaign, result: Result, runs: Path) -> str:
             lines.append(f"{'at' if i == 0 else '':<13}{name} = {json.dumps(value)}")
     lines.append(f"evaluations  {describe_counts(campaign)}")
     lines += [f"{'':<13}{line}" for line in describe_failures(campaign)]
-    lines.append(f"stopped      {result.message}")
+    lines.append(f"stopped      {result.message.split('; no evaluation succeeded')[0]}")
     lines.append(f"journal      {relative(campaign.path)}")
     return "\n".join(lines)
 
@@ -196,11 +193,22 @@ def _draw(result: Result, directory: Path) -> None:
     if not can_draw():
         note("install matplotlib for pictures: pip install 'tcgp[plot]'")
         return
-    from tcgp.plotting import plot_convergence
+    names = []
+    try:
+        for name, figure in _figures(result):
+            save(figure, directory / name)
+            names.append(relative(directory / name))
+    except Exception as error:  # the run is over and safe: no picture is worth a traceback
+        note(f"a picture could not be drawn ({type(error).__name__}: {error})")
+    print(f"pictures     {', '.join(names) or 'none'}")
 
-    convergence, whole = directory / "convergence.png", directory / "run.png"
+
+def _figures(result: Result) -> Iterator[tuple[str, Figure]]:
+    from tcgp.plotting import plot_convergence, plot_partial_dependence
+
     figure = new_figure(6.0, 4.4)
     plot_convergence(result, ax=figure.subplots())
-    save(figure, convergence)
-    save(result.plot(), whole)
-    print(f"pictures     {relative(convergence)}, {relative(whole)}")
+    yield "convergence.png", figure
+    yield "run.png", result.plot()
+    if result.nit:  # a model has been fitted: there is something to depend on
+        yield "dependence.png", plot_partial_dependence(result)

@@ -20,7 +20,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["EXAMPLE", "Program", "Spec", "load_spec"]
+__all__ = ["EXAMPLE", "Program", "Spec", "load_spec", "program_of"]
 
 EXAMPLE = """\
 # What to minimize: the output of a program. Run it with: tcgp minimize THIS_FILE
@@ -183,18 +183,28 @@ def load_spec(path: str) -> Spec:
     UsageError
         One sentence with the file, the key and the mend.
     """
-    try:
-        content = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise UsageError(f"the spec {path!r} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"the spec {path!r} is not a text file in UTF-8") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UsageError(f"the spec {path!r} is not valid TOML: {error}") from None
+    content = _read(Path(path))
     try:
         return _spec(Path(path), content)
     except (ValueError, TypeError) as error:
         raise UsageError(f"in the spec {path!r}: {error}") from None
+
+
+def program_of(path: Path) -> dict[str, Any]:
+    """What a spec says about its program and its objective, unchecked."""
+    content = _read(path)
+    return {key: content.get(key) for key in ("command", "input", "objective")}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise UsageError(f"the spec {str(path)!r} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"the spec {str(path)!r} is not a text file in UTF-8") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise UsageError(f"the spec {str(path)!r} is not valid TOML: {error}") from None
 
 
 def _spec(path: Path, content: Mapping[str, Any]) -> Spec:
@@ -341,8 +351,10 @@ def _settings(content: Mapping[str, Any], space: Space) -> dict[str, Any]:
     if not isinstance(given.get("options", {}), Mapping):
         raise ValueError(f"'options' must be a table, got {given['options']!r}")
     settings = Settings(**{**given, "n_initial": given["n_initial"] or 1})
+    x = [i / 9 for i in range(10)]
+    y = [(u - 0.35) ** 2 for u in x]
     try:
-        fit_model([[0.0], [0.4], [1.0]], [0.0, 1.0, 3.0], settings.method, rng=0, **settings.options)
+        fit_model([[u] for u in x], y, settings.method, rng=0, **settings.options)
     except (ValueError, TypeError) as error:
         raise ValueError(f"[options]: {error}") from None
     return {name: getattr(settings, name) for name in SETTINGS} | {"n_initial": given["n_initial"]}

@@ -116,8 +116,10 @@ def check_methods(tasks: Sequence[Task]) -> None:
 
         for peer in peers:
             check_installed(peer)
-        if any(task.diagnostics for task in runs):
-            raise ExperimentError("peers have no model to score: leave them out of this experiment")
+        if any(task.method.is_peer and (task.diagnostics or task.criterion != "ei") for task in runs):
+            raise ExperimentError(
+                "peers maximize EI and show no model to score: leave them out of this experiment"
+            )
 
 
 def require(module: str, need: str) -> Any:
@@ -205,12 +207,12 @@ def _on_dask(tasks: list[Task], address: str) -> tuple[int, Iterator[Result]]:
             # Not pure: two tasks are the same only if their files are, and that is settled already. A task
             # whose worker dies is given to another; it may be met with several dying workers on a bad day.
             futures = client.map(_attempt_alone, tasks, pure=False, retries=2)
-            for future in distributed.as_completed(futures):
+            asked = {future.key: task for future, task in zip(futures, tasks, strict=True)}
+            for future in distributed.as_completed(futures, loop=client.loop):
                 try:
                     yield future.result()
                 except Exception as error:  # the workers died on it, again and again
-                    task = tasks[futures.index(future)]
-                    yield task, None, f"{type(error).__name__}: {error}", 0.0
+                    yield asked[future.key], None, f"{type(error).__name__}: {error}", 0.0
                 future.release()
 
     return max(sum(client.nthreads().values()), 1), results()

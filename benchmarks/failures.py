@@ -46,7 +46,18 @@ class Neither(StandInOnly, WeightOnly):
     """Failures are only not repeated."""
 
 
-RULES = (Neither, WeightOnly, StandInOnly, Both)
+class Quartile(Optimizer):
+    """Both, with stand-in values at the lower quartile instead of the median."""
+
+    def _informed(self, model: Model) -> Model:
+        failed = self.history.failures
+        if not len(failed):
+            return model
+        quartile = np.quantile(self.history.successes[1], 0.25)
+        return model.condition(failed, np.maximum(model.predict(failed).mean, quartile))
+
+
+RULES = (Neither, WeightOnly, StandInOnly, Quartile, Both)
 
 
 def crashing(name: str, kind: str) -> tuple[Callable[[list[float]], float | None], float]:

@@ -107,6 +107,11 @@ def test_a_space_of_twelve_points_is_searched_to_the_end() -> None:
     assert "every point" in result.message
 
 
+def test_a_space_of_one_point_is_evaluated_once() -> None:
+    result = minimize(lambda x: 2.0, [Integer(3, 3), Categorical(["a"])], n_evals=5, rng=0)
+    assert (result.nfev, result.status, result.x, result.fun) == (1, 2, [3, "a"], 2.0)
+
+
 def test_a_constant_function_ends_well() -> None:
     result = minimize(lambda x: 3.0, SQUARE, n_evals=12, rng=0)
     assert (result.fun, result.nfev, result.success) == (3.0, 12, True)

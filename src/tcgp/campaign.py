@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -182,11 +183,12 @@ def _run(optimizer: Optimizer, crew: Crew, limits: _Limits, watchers: _Watchers)
     detail = ""
     try:
         status = _ask_and_tell(optimizer, crew, limits, watchers, running)
-        _collect(optimizer, crew, running, timeout=0.0)
     except KeyboardInterrupt:
         status = INTERRUPTED
     except WorkersError as error:
         status, detail = WORKERS, f": {error}"
+    with contextlib.suppress(KeyboardInterrupt, WorkersError):
+        _collect(optimizer, crew, running, timeout=0.0)  # what has ended in the meantime
     if running:
         detail += f"; evaluations under way and given up: {len(running)}"
     return status, MESSAGES[status].format(**vars(limits)) + detail

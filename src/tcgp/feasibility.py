@@ -36,10 +36,10 @@ def stand_in_values(predicted: FloatArray, y: FloatArray) -> FloatArray:
     Returns
     -------
     array of shape (m,)
-        The prediction, or the lower quartile of the values where that is larger: high enough that no
-        improvement is to be had there, and not so high that a smooth model is bent out of shape.
+        The prediction, or the median of the values where that is larger: no improvement is to be had there.
+        A lower value, such as the quartile, lets three times as many evaluations fail and finds nothing better.
     """
-    return np.maximum(predicted, np.quantile(y, 0.25))
+    return np.maximum(predicted, np.median(y))
 
 
 @dataclass(frozen=True)

@@ -115,6 +115,9 @@ class History:
         self.n_design = 0
         self._by_point: dict[tuple[Any, ...], Evaluation] = {}
         self._codes: dict[tuple[Any, ...], list[float]] = {}  # of all points, evaluated or pending
+        self._matrix: FloatArray = np.empty(
+            (0, space.dim)
+        )  # the same as an array, when it was last asked for
 
     def add_proposal(self, proposal: Proposal) -> None:
         """Note that a point is being evaluated."""
@@ -158,7 +161,9 @@ class History:
     @property
     def codes(self) -> FloatArray:
         """Codes of all points, evaluated or pending, of shape (n, dim)."""
-        return np.array(list(self._codes.values()), dtype=np.float64).reshape(len(self), self.space.dim)
+        if len(self._matrix) < len(self):
+            self._matrix = np.array(list(self._codes.values())).reshape(len(self), self.space.dim)
+        return self._matrix
 
     def __len__(self) -> int:
         """Number of different points, evaluated or pending."""

@@ -109,6 +109,8 @@ class Alone:
         self._waiting.append((number, argument))
 
     def wait(self, timeout: float | None) -> list[tuple[int, Outcome]]:
+        if not self._waiting:
+            return []
         number, argument = self._waiting.pop(0)
         return [(number, evaluate(self._fun, argument))]
 
@@ -128,6 +130,8 @@ class Batches:
         self._waiting.append((number, argument))
 
     def wait(self, timeout: float | None) -> list[tuple[int, Outcome]]:
+        if not self._waiting:
+            return []
         numbers, arguments = zip(*self._waiting, strict=True)
         self._waiting.clear()
         try:
@@ -192,6 +196,7 @@ class Processes:
         self._fun = fun
         self._idle: list[_Worker] = []
         self._busy: dict[int, _Worker] = {}
+        self._interrupted = False
         try:
             self._idle = [_Worker(fun) for _ in range(n)]
             for worker in self._idle:
@@ -208,27 +213,32 @@ class Processes:
 
     def wait(self, timeout: float | None) -> list[tuple[int, Outcome]]:
         ready = multiprocessing.connection.wait([w.connection for w in self._busy.values()], timeout)
-        ended = [number for number, worker in self._busy.items() if worker.connection in ready]
-        return [(number, self._collect(number)) for number in ended]
+        numbers = [number for number, worker in self._busy.items() if worker.connection in ready]
+        outcomes = [(number, self._collect(number)) for number in numbers]
+        ended = [(number, outcome) for number, outcome in outcomes if outcome is not None]
+        # Ctrl-C reaches all processes of a terminal, and a worker may be the first to say so. The others' results
+        # come first: the interrupt is raised when there are none.
+        self._interrupted |= len(ended) < len(outcomes)
+        if self._interrupted and not ended:
+            raise KeyboardInterrupt
+        return ended
 
     def close(self) -> None:
         for worker in [*self._idle, *self._busy.values()]:
             worker.end()
         self._idle, self._busy = [], {}
 
-    def _collect(self, number: int) -> Outcome:
+    def _collect(self, number: int) -> Outcome | None:
+        """What came of an evaluation; None if it was interrupted."""
         worker = self._busy.pop(number)
         try:
             outcome: Outcome | None = worker.connection.recv()
         except (EOFError, OSError):
-            reason = worker.obituary()
+            outcome = Outcome(None, worker.obituary())
             worker.end()
             worker = _Worker(self._fun)
             worker.expect_ready()
-            outcome = Outcome(None, reason)
         self._idle.append(worker)
-        if outcome is None:  # Ctrl-C reaches all processes of a terminal, and this one was first to say so
-            raise KeyboardInterrupt
         return outcome
 
 

@@ -1,0 +1,420 @@
+"""Tail-calibrated Bayesian optimization as an Optuna sampler: one line changes, the study stays.
+
+>>> import optuna
+>>> from tcgp.integrations.optuna import TailCalibratedSampler
+>>> optuna.logging.set_verbosity(optuna.logging.WARNING)
+>>> study = optuna.create_study(sampler=TailCalibratedSampler(seed=0))
+>>> study.optimize(lambda trial: (trial.suggest_float("x", -2.0, 2.0) - 1.0) ** 2, n_trials=15)
+>>> study.best_value < 1e-3
+True
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import time
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tcgp.history import SAME_POINT, Evaluation, Proposal
+from tcgp.integrations._ask import ask
+from tcgp.optimizer import Settings, SpaceExhausted, check_positive_integer
+from tcgp.space import LARGEST_RANGE, Categorical, Dimension, Integer, Point, Real, Space
+
+try:
+    from optuna.distributions import (
+        BaseDistribution,
+        CategoricalDistribution,
+        FloatDistribution,
+        IntDistribution,
+    )
+    from optuna.samplers import BaseSampler
+    from optuna.search_space import intersection_search_space
+    from optuna.study import Study, StudyDirection
+    from optuna.trial import FrozenTrial, TrialState
+except ImportError as error:
+    raise ImportError(
+        "tcgp.integrations.optuna needs Optuna 4.0 or later: pip install 'tcgp[optuna]'"
+    ) from error
+
+__all__ = ["TailCalibratedSampler"]
+
+logger = logging.getLogger("tcgp")
+
+# System attributes of a trial: the point it was given, whether that is final, and the state of the model.
+POINT, SETTLED, STATE = "tcgp:point", "tcgp:settled", "tcgp:state"
+
+# A relational storage holds no longer attribute than 2045 characters.
+_ATTRIBUTE_LENGTH = 2000
+
+# How long to wait for a worker that is choosing the same point at the same time; it may have been killed.
+_PATIENCE = 5.0
+_POLL = 0.02
+
+_MAX_MOVES = 20  # from points that other workers took first
+
+
+class TailCalibratedSampler(BaseSampler):
+    """Optuna sampler: Bayesian optimization with a Gaussian process calibrated in the tail (tcGP).
+
+    Every worker reads the study, never its own memory: any number of processes may share a study, and one
+    that stops can be started again. Values of beta, lambda and the threshold are kept with each trial, as
+    user attributes ``tcgp:beta``, ``tcgp:lambda`` and ``tcgp:threshold``.
+
+    Parameters
+    ----------
+    seed : int, optional
+        Source of all randomness. Trials draw from streams of their own, numbered as they are: workers may
+        share a seed.
+    method : str
+        Predictive model; see `tcgp.fit_model`.
+    criterion : {"ei", "lcb"}
+        Expected improvement, or the lower confidence bound of level ``epsilon``.
+    n_startup_trials : int
+        Number of trials that are drawn at random before a model chooses. The paper takes 10 per parameter.
+    maximizer : {"multistart", "smc"}
+        How the criterion is maximized; see `tcgp.Optimizer`.
+    epsilon : float
+        Level of the lower confidence bound.
+    options : mapping, optional
+        Options of the method, such as ``{"delta": 0.1}``; see `tcgp.fit_model`.
+
+    Notes
+    -----
+    The model knows completed trials. Running and pruned trials, and trials that were enqueued, have no value:
+    the model takes its own prediction for it, so that nobody goes there again. Failed trials, and those that
+    gave an infinite value, lower the probability that a trial nearby will succeed.
+
+    Parameters that not every completed trial has (conditional ones), or whose range changes, are drawn at
+    random, independently of the others.
+
+    Examples
+    --------
+    >>> import optuna
+    >>> from tcgp.integrations.optuna import TailCalibratedSampler
+    >>> optuna.logging.set_verbosity(optuna.logging.WARNING)
+    >>> def objective(trial):
+    ...     x = trial.suggest_float("x", 1e-3, 1.0, log=True)
+    ...     k = trial.suggest_int("k", 1, 5)
+    ...     return (x - 0.1) ** 2 + (k - 3) ** 2
+    >>> study = optuna.create_study(sampler=TailCalibratedSampler(seed=0))
+    >>> study.optimize(objective, n_trials=20)
+    >>> sorted(study.trials[-1].user_attrs)
+    ['tcgp:beta', 'tcgp:lambda', 'tcgp:log_ei', 'tcgp:threshold']
+    """
+
+    def __init__(
+        self,
+        seed: int | None = None,
+        method: str = "tcgp",
+        criterion: str = "ei",
+        *,
+        n_startup_trials: int = 10,
+        maximizer: str = "multistart",
+        epsilon: float = 0.1,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        check_positive_integer("n_startup_trials", n_startup_trials)
+        self._settings: dict[str, Any] = {
+            "method": method,
+            "criterion": criterion,
+            "n_initial": n_startup_trials,
+            "maximizer": maximizer,
+            "epsilon": epsilon,
+            "options": dict(options or {}),
+        }
+        Settings(**self._settings)  # refuses here what would otherwise fail in the middle of a study
+        self._seed = _fresh_seed() if seed is None else int(seed)
+
+    def reseed_rng(self) -> None:
+        """Draw another seed."""
+        self._seed = _fresh_seed()
+
+    def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
+        """Parameters, with their ranges, that all completed trials share."""
+        _refuse_several_objectives(study)
+        space = intersection_search_space(study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)))
+        return {
+            name: distribution
+            for name, distribution in sorted(space.items())
+            if not distribution.single() and _dimension(distribution) is not None
+        }
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """Values of all parameters of ``search_space``, chosen together."""
+        _refuse_several_objectives(study)
+        if not search_space:
+            return {}
+        parameters = _Parameters(search_space)
+        log = _TrialLog(study, trial)
+        seed = self._seed_for(trial)
+        for _ in range(_MAX_MOVES):
+            others = [t for t in study.get_trials(deepcopy=False) if t.number != trial.number]
+            try:
+                proposal, state = self._propose(study, parameters, others, seed)
+            except SpaceExhausted:
+                logger.info("trial %d repeats a point: no other is left", trial.number)
+                (x,) = parameters.space.sample(1, np.random.default_rng(seed))
+                return parameters.from_point(x)
+            log.write(POINT, parameters.to_internal(proposal.x))
+            if self._settle(study, trial, parameters, proposal.x):
+                break
+        log.write(SETTLED, True)
+        self._record(study, log, parameters, proposal, state)
+        return parameters.from_point(proposal.x)
+
+    def sample_independent(
+        self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+    ) -> Any:
+        """Value of one parameter, uniform over its range, whatever the others."""
+        _refuse_several_objectives(study)
+        rng = np.random.default_rng([self._seed_for(trial), zlib.crc32(param_name.encode())])
+        return _draw(param_distribution, rng)
+
+    def _seed_for(self, trial: FrozenTrial) -> int:
+        """Seed of one trial."""
+        return int(
+            np.random.SeedSequence(self._seed, spawn_key=(trial.number,)).generate_state(1, np.uint64)[0]
+        )
+
+    def _propose(
+        self, study: Study, parameters: _Parameters, others: Sequence[FrozenTrial], seed: int
+    ) -> tuple[Proposal, dict[str, Any] | None]:
+        """What the model makes of the other trials."""
+        sign = _sign(study)
+        evaluations, pending = [], []
+        for other in others:
+            x = parameters.point_of(other)
+            if x is None:
+                continue
+            if other.state == TrialState.COMPLETE:
+                evaluations.append(Evaluation.of(x, sign * other.values[0]))
+            elif other.state == TrialState.FAIL:
+                evaluations.append(Evaluation.of(x, None))
+            else:
+                pending.append(x)
+        state = _latest_state(others, parameters.names, n=len(evaluations))
+        proposal, new = ask(
+            parameters.space, evaluations, pending, seed=seed, state=state, settings=self._settings
+        )
+        return proposal, new and {"names": parameters.names, "n": len(evaluations), **new}
+
+    def _settle(self, study: Study, trial: FrozenTrial, parameters: _Parameters, x: Point) -> bool:
+        """Whether the point may be kept: no other trial has it.
+
+        Two workers may have chosen the same point at the same time. Each has published its choice before it
+        comes here, so that at least one of them sees the other. It gives way if the other has settled or has
+        a smaller number, and otherwise waits to see whether the other gives way.
+        """
+        code = parameters.space.encode([x])
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            rivals = [
+                other
+                for other in study.get_trials(deepcopy=False)
+                if other.number != trial.number and parameters.is_at(other, code)
+            ]
+            if not rivals:
+                return True
+            undecided = all(
+                other.state == TrialState.RUNNING
+                and other.number > trial.number
+                and SETTLED not in other.system_attrs
+                for other in rivals
+            )
+            if not undecided or time.monotonic() > deadline:
+                return False
+            time.sleep(_POLL)
+
+    def _record(
+        self,
+        study: Study,
+        log: _TrialLog,
+        parameters: _Parameters,
+        proposal: Proposal,
+        state: dict[str, Any] | None,
+    ) -> None:
+        """Keep with the trial what the model was."""
+        if state is not None:
+            log.write(STATE, state)
+        trace = proposal.trace or {}
+        names = {"beta": "beta", "scale": "lambda", "threshold": "threshold", "log_ei": "log_ei"}
+        for name, public_name in names.items():
+            value = trace.get(name)
+            if value is not None:
+                value = _sign(study) * value if name == "threshold" else value
+                log.show(f"tcgp:{public_name}", value)
+
+
+class _Parameters:
+    """The parameters of a search space, as a `Space`: steps are counted, and choices are numbered."""
+
+    def __init__(self, search_space: Mapping[str, BaseDistribution]) -> None:
+        self.distributions = {
+            name: distribution
+            for name, distribution in sorted(search_space.items())
+            if _dimension(distribution) is not None
+        }
+        self.names = list(self.distributions)
+        self.space = Space([_dimension(distribution) for distribution in self.distributions.values()])
+
+    def from_point(self, x: Point) -> dict[str, Any]:
+        """Optuna's values of the parameters at a point."""
+        items = zip(self.distributions.items(), x, strict=True)
+        return {name: _value(distribution, value) for (name, distribution), value in items}
+
+    def to_internal(self, x: Point) -> dict[str, float]:
+        """Optuna's internal representation, plain numbers, of a point."""
+        values = self.from_point(x)
+        return {name: d.to_internal_repr(values[name]) for name, d in self.distributions.items()}
+
+    def point_of(self, trial: FrozenTrial) -> Point | None:
+        """The point of a trial, or None if it has none in this space (yet)."""
+        values = _known_parameters(trial, self.distributions)
+        if not all(name in values for name in self.names):
+            return None
+        try:
+            return self.space.check([_coordinate(d, values[name]) for name, d in self.distributions.items()])
+        except (ValueError, TypeError, OverflowError):  # of a trial with other ranges or choices
+            return None
+
+    def is_at(self, trial: FrozenTrial, code: Any) -> bool:
+        """Whether a trial has the point of the given code."""
+        x = self.point_of(trial)
+        return x is not None and bool(np.abs(self.space.encode([x]) - code).max() <= SAME_POINT)
+
+
+class _TrialLog:
+    """Writes attributes of a trial that is being sampled."""
+
+    def __init__(self, study: Study, trial: FrozenTrial) -> None:
+        # Optuna has no public way to write them here; its own samplers go through the storage, as this does.
+        self._storage, self._trial_id = study._storage, trial._trial_id
+
+    def write(self, key: str, value: Any) -> None:
+        """Keep a value for the sampler, in pieces if it is long."""
+        text = json.dumps(value)
+        pieces = [text[i : i + _ATTRIBUTE_LENGTH] for i in range(0, len(text), _ATTRIBUTE_LENGTH)]
+        # The first piece tells how many there are: it is written last, so that nobody reads half a value.
+        for i in reversed(range(1, len(pieces))):
+            self._storage.set_trial_system_attr(self._trial_id, f"{key}:{i}", pieces[i])
+        self._storage.set_trial_system_attr(self._trial_id, key, [len(pieces), pieces[0]])
+
+    def show(self, key: str, value: float) -> None:
+        """Keep a number for the user."""
+        self._storage.set_trial_user_attr(self._trial_id, key, value)
+
+
+def _read(trial: FrozenTrial, key: str) -> Any:
+    """What `_TrialLog.write` wrote, or None."""
+    attributes = trial.system_attrs
+    if key not in attributes:
+        return None
+    n, text = attributes[key]
+    return json.loads(text + "".join(attributes[f"{key}:{i}"] for i in range(1, n)))
+
+
+def _known_parameters(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
+    """Parameters of a trial: those it has used, and before that those it was given."""
+    values: dict[str, Any] = {}
+    if not trial.state.is_finished():
+        published = _read(trial, POINT) or {}
+        for name, internal in published.items():
+            if name in distributions and _holds(distributions[name], internal):
+                values[name] = distributions[name].to_external_repr(internal)
+        values.update(trial.system_attrs.get("fixed_params", {}))
+    return {**values, **trial.params}
+
+
+def _holds(distribution: BaseDistribution, internal: float) -> bool:
+    """Whether an internal representation is one of this distribution's choices, where it has choices."""
+    if isinstance(distribution, CategoricalDistribution):
+        return 0 <= internal < len(distribution.choices)
+    return True
+
+
+def _latest_state(trials: Iterable[FrozenTrial], names: list[str], n: int) -> dict[str, Any] | None:
+    """State of the model of the same parameters with most data, but fewer than n."""
+    return max(_states(trials, names, n), key=lambda state: int(state["n"]), default=None)
+
+
+def _states(trials: Iterable[FrozenTrial], names: list[str], n: int) -> Iterator[dict[str, Any]]:
+    for trial in trials:
+        state = _read(trial, STATE)
+        if state is not None and state["names"] == names and state["n"] < n:
+            yield state
+
+
+def _dimension(distribution: BaseDistribution) -> Dimension | None:
+    """The dimension that stands for a distribution, or None where a model cannot handle it."""
+    if isinstance(distribution, CategoricalDistribution):
+        return Categorical(range(len(distribution.choices)))
+    if not isinstance(distribution, FloatDistribution | IntDistribution):
+        return None
+    low, high = distribution.low, distribution.high
+    if distribution.log and isinstance(distribution, IntDistribution):
+        return Integer(low, high, log=True) if high < LARGEST_RANGE else None
+    if distribution.step is not None:
+        n_steps = (high - low) / distribution.step
+        return Integer(0, round(n_steps)) if n_steps < LARGEST_RANGE else None
+    return Real(low, high, log=distribution.log) if math.isfinite(high - low) else None
+
+
+def _coordinate(distribution: BaseDistribution, value: Any) -> Any:
+    """The value in the units of its dimension: inverse of `_value`."""
+    if isinstance(distribution, CategoricalDistribution):
+        return int(distribution.to_internal_repr(value))
+    if distribution.step is None or distribution.log:
+        return value
+    return round((value - distribution.low) / distribution.step)
+
+
+def _value(distribution: BaseDistribution, coordinate: Any) -> Any:
+    """Optuna's value for a coordinate."""
+    if isinstance(distribution, CategoricalDistribution):
+        return distribution.choices[coordinate]
+    if distribution.step is None or distribution.log:
+        return coordinate
+    return min(distribution.low + coordinate * distribution.step, distribution.high)
+
+
+def _draw(distribution: BaseDistribution, rng: np.random.Generator) -> Any:
+    """A uniform value of a distribution, also where no model can handle it."""
+    if distribution.single():
+        return distribution.to_external_repr(_only_value(distribution))
+    dimension = _dimension(distribution)
+    if dimension is not None:
+        return _value(distribution, dimension.quantile(float(rng.random())))
+    u, low, high = float(rng.random()), distribution.low, distribution.high
+    if isinstance(distribution, FloatDistribution):
+        return min(max((1.0 - u) * low + u * high, low), high)
+    if distribution.log:
+        return min(max(round(math.exp((1.0 - u) * math.log(low) + u * math.log(high))), low), high)
+    return low + distribution.step * int(u * ((high - low) // distribution.step))
+
+
+def _only_value(distribution: BaseDistribution) -> float:
+    return 0.0 if isinstance(distribution, CategoricalDistribution) else float(distribution.low)
+
+
+def _refuse_several_objectives(study: Study) -> None:
+    if len(study.directions) > 1:
+        raise ValueError(
+            f"TailCalibratedSampler optimizes one objective, and the study has {len(study.directions)}: "
+            "use another sampler, or combine the objectives into one number"
+        )
+
+
+def _sign(study: Study) -> float:
+    return -1.0 if study.direction == StudyDirection.MAXIMIZE else 1.0
+
+
+def _fresh_seed() -> int:
+    return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])

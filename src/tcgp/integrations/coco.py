@@ -1,0 +1,208 @@
+"""Solvers for the benchmarking platforms COCO (``cocoex``) and IOHprofiler (``ioh``).
+
+Neither platform is imported here: a problem of either, or any callable that has its bounds where theirs have
+them, can be solved.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TextIO
+
+import numpy as np
+
+from tcgp._typing import RandomState
+from tcgp.optimizer import Optimizer, SpaceExhausted, check_positive_integer
+from tcgp.space import Integer, Point, Real, Space
+
+if TYPE_CHECKING:
+    from tcgp.result import Result
+
+__all__ = ["Solver", "solve"]
+
+COLUMNS = ("problem", "evaluation", "value", "best", "beta", "lambda", "threshold")
+
+
+def solve(problem: Any, budget: int, **options: Any) -> Result:
+    """Minimize a problem of COCO or IOHprofiler with at most ``budget`` evaluations.
+
+    Parameters
+    ----------
+    problem : cocoex.Problem or ioh problem
+        One objective, no constraints. Real and integer variables are both fine; a problem of IOHprofiler that
+        is to be maximized is.
+    budget : int
+        Number of evaluations, the initial design included. The run ends earlier if the problem reports that
+        its final target is hit.
+    **options
+        Of `Solver`.
+
+    Returns
+    -------
+    Result
+        As from `tcgp.minimize`; ``result.optimizer.trace`` holds beta, lambda and the threshold.
+
+    Examples
+    --------
+    >>> import cocoex
+    >>> from tcgp.integrations import coco
+    >>> suite = cocoex.Suite("bbob", "", "dimensions:2 function_indices:1 instance_indices:1")
+    >>> for problem in suite:
+    ...     result = coco.solve(problem, budget=30, rng=0)
+    >>> result.nfev <= 30
+    True
+    """
+    return Solver(budget, **options)(problem)
+
+
+class Solver:
+    """A solver that can be called again and again, and that shows what its model is.
+
+    Parameters
+    ----------
+    budget : int
+        Number of evaluations of a run.
+    rng : int, numpy.random.Generator or None
+        Source of all randomness; every run draws a seed from it.
+    log : str or os.PathLike, optional
+        File to which a line is added for every evaluation, as comma-separated values: problem, number,
+        value, best value, beta, lambda, threshold.
+    n_initial : int, optional
+        Size of the initial design; 10 per variable by default, at most half of the budget.
+    **options
+        Further arguments of `tcgp.Optimizer`: ``method``, ``criterion``, ``maximizer``, …
+
+    Attributes
+    ----------
+    beta, lambda_, threshold : float
+        Law and threshold of the model that chose the point being evaluated; NaN in the initial design, and
+        for methods without them. IOHprofiler logs them if told so: see the example.
+
+    Examples
+    --------
+    >>> import ioh
+    >>> from tcgp.integrations import coco
+    >>> problem = ioh.get_problem("Sphere", 1, 2, ioh.ProblemClass.BBOB)
+    >>> solver = coco.Solver(budget=25, rng=0)
+    >>> result = solver(problem)
+    >>> problem.state.evaluations == result.nfev
+    True
+
+    In an experiment: ``ioh.Experiment(solver, …, logged_attributes=["beta", "lambda_", "threshold"])``.
+    """
+
+    def __init__(
+        self,
+        budget: int,
+        *,
+        rng: RandomState = None,
+        log: str | os.PathLike[str] | None = None,
+        n_initial: int | None = None,
+        **options: Any,
+    ) -> None:
+        check_positive_integer("budget", budget)
+        self.budget = budget
+        self.log = log
+        self.n_initial = n_initial
+        self.options = options
+        self._rng = np.random.default_rng(rng)
+        self._show(None)
+
+    def __call__(self, problem: Any) -> Result:
+        """Solve one problem."""
+        task = _read(problem)
+        n_initial = self.n_initial or max(min(10 * len(task.space), self.budget // 2), 1)
+        optimizer = Optimizer(task.space, n_initial=n_initial, rng=self._rng, **self.options)
+        self._show(None)
+        with self._open_log() as file:
+            write = csv.writer(file).writerow if file is not None else _ignore
+            while len(optimizer.evaluations) < self.budget and not task.is_solved():
+                try:
+                    proposal = optimizer.propose()
+                except SpaceExhausted:
+                    break
+                self._show(proposal.trace)
+                value = float(problem(task.as_argument(proposal.x)))
+                optimizer.tell(proposal.x, task.sign * value)
+                best = task.sign * float(optimizer.result().fun)
+                number = len(optimizer.evaluations)
+                write([task.name, number, value, best, self.beta, self.lambda_, self.threshold])
+        return optimizer.result()
+
+    def _show(self, trace: dict[str, Any] | None) -> None:
+        """Set the attributes from what is known about a proposal."""
+        known = trace or {}
+        values = (known.get(name) for name in ("beta", "scale", "threshold"))
+        self.beta, self.lambda_, self.threshold = (math.nan if v is None else float(v) for v in values)
+
+    def _open_log(self) -> AbstractContextManager[TextIO | None]:
+        """The log, with its heading if it is new."""
+        if self.log is None:
+            return nullcontext()
+        file = open(self.log, "a", newline="", buffering=1)  # noqa: SIM115  (closed by the caller's with)
+        if file.tell() == 0:
+            csv.writer(file).writerow(COLUMNS)
+        return file
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What the platforms say about a problem, each in its own words."""
+
+    name: str
+    space: Space
+    sign: float  # -1 if the problem is to be maximized
+    as_argument: Callable[[Point], Any]
+    is_solved: Callable[[], bool]
+
+
+def _read(problem: Any) -> _Task:
+    if hasattr(problem, "lower_bounds") and hasattr(problem, "upper_bounds"):
+        return _read_coco(problem)
+    if hasattr(problem, "bounds") and hasattr(problem, "meta_data"):
+        return _read_ioh(problem)
+    raise TypeError(
+        f"problem must be a problem of COCO or IOHprofiler, got a {type(problem).__name__}: "
+        "for other functions use tcgp.minimize"
+    )
+
+
+def _read_coco(problem: Any) -> _Task:
+    if problem.number_of_objectives != 1 or problem.number_of_constraints:
+        raise ValueError(
+            f"the problem {problem.id} has {problem.number_of_objectives} objectives and "
+            f"{problem.number_of_constraints} constraints: only one objective and no constraints can be handled"
+        )
+    n_integers = problem.number_of_integer_variables  # the first ones, by COCO's convention
+    bounds = list(zip(problem.lower_bounds, problem.upper_bounds, strict=True))
+    integers = [Integer(int(low), int(high)) for low, high in bounds[:n_integers]]
+    space = Space([*integers, *(Real(low, high) for low, high in bounds[n_integers:])])
+    return _Task(
+        name=problem.id,
+        space=space,
+        sign=1.0,
+        as_argument=lambda x: np.array(x, dtype=np.float64),
+        is_solved=lambda: bool(problem.final_target_hit),
+    )
+
+
+def _read_ioh(problem: Any) -> _Task:
+    low, high = np.asarray(problem.bounds.lb), np.asarray(problem.bounds.ub)
+    meta = problem.meta_data
+    kind = Integer if np.issubdtype(low.dtype, np.integer) else Real
+    return _Task(
+        name=f"{meta.name}_i{meta.instance}_d{meta.n_variables}",
+        space=Space([kind(a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)]),
+        sign=-1.0 if meta.optimization_type.name == "MAX" else 1.0,
+        as_argument=list,
+        is_solved=lambda: bool(problem.state.final_target_found),
+    )
+
+
+def _ignore(row: object) -> None:
+    """Write nothing."""

@@ -1,0 +1,145 @@
+"""The solver for COCO and IOHprofiler, on their own problems and with their own loggers."""
+
+from __future__ import annotations
+
+import csv
+import math
+
+import cocoex
+import ioh
+import numpy as np
+import pytest
+
+from tcgp.integrations import coco
+
+
+def _coco_problem(suite="bbob", dimension=2, function=1):
+    options = f"dimensions:{dimension} function_indices:{function} instance_indices:1"
+    suite = cocoex.Suite(suite, "", options)
+    return suite, next(iter(suite))  # a problem does not outlive its suite
+
+
+def test_budget_and_bounds_are_kept_on_a_coco_problem():
+    _suite, problem = _coco_problem(function=8)  # Rosenbrock's: too hard to be solved in so few
+    result = coco.solve(problem, 25, rng=0)
+    assert result.nfev == problem.evaluations == 25
+    assert (np.array(result.x_iters) >= problem.lower_bounds).all()
+    assert (np.array(result.x_iters) <= problem.upper_bounds).all()
+    assert result.fun == problem.best_observed_fvalue1
+    design = result.func_vals[:12].min()  # half of the budget
+    assert result.fun < design
+
+
+def test_a_run_ends_when_the_final_target_is_hit():
+    _suite, problem = _coco_problem(dimension=2, function=5)  # a slope: the optimum is a corner
+    result = coco.solve(problem, 60, rng=0, n_initial=5)
+    assert problem.final_target_hit
+    assert result.nfev == problem.evaluations < 60
+
+
+def test_observers_of_coco_see_every_evaluation(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    _suite, problem = _coco_problem()
+    observer = cocoex.Observer("bbob", "result_folder: tcgp algorithm_name: tcgp")
+    problem.observe_with(observer)
+    coco.solve(problem, 12, rng=0)
+    assert problem.evaluations == 12
+    problem.free()
+    assert any((tmp_path / "exdata").rglob("*.info"))
+
+
+def test_integers_of_a_mixed_suite_stay_integers():
+    _suite, problem = _coco_problem("bbob-mixint", dimension=5)
+    result = coco.solve(problem, 20, rng=0)
+    integers = np.array(result.x_iters, dtype=float)[:, : problem.number_of_integer_variables]
+    np.testing.assert_array_equal(integers, np.round(integers))
+    assert len({tuple(x) for x in result.x_iters}) == 20
+
+
+def test_several_objectives_and_constraints_are_refused():
+    _suite, problem = _coco_problem("bbob-biobj")
+    with pytest.raises(ValueError, match="2 objectives"):
+        coco.solve(problem, 10)
+    _other, problem = _coco_problem("bbob-constrained")
+    with pytest.raises(ValueError, match="1 constraints"):
+        coco.solve(problem, 10)
+
+
+def test_what_is_no_problem_is_refused():
+    with pytest.raises(TypeError, match=r"use tcgp\.minimize"):
+        coco.solve(lambda x: 0.0, 10)
+    with pytest.raises(ValueError, match="budget must be a positive integer"):
+        coco.Solver(0)
+
+
+def test_the_log_holds_every_evaluation_with_beta_lambda_and_threshold(tmp_path):
+    log = tmp_path / "log.csv"
+    solver = coco.Solver(15, rng=0, log=log, n_initial=8)
+    for function in (1, 2):
+        _suite, problem = _coco_problem(function=function)
+        result = solver(problem)
+    with log.open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 30
+    assert {row["problem"] for row in rows} == {"bbob_f001_i01_d02", "bbob_f002_i01_d02"}
+    last = rows[15:]
+    assert [int(row["evaluation"]) for row in last] == list(range(1, 16))
+    np.testing.assert_array_equal([float(row["value"]) for row in last], result.func_vals)
+    running = np.minimum.accumulate(result.func_vals)
+    np.testing.assert_array_equal([float(row["best"]) for row in last], running)
+    assert all(math.isnan(float(row["beta"])) for row in last[:8])
+    trace = result.optimizer.trace
+    assert [float(row["beta"]) for row in last[8:]] == [t["beta"] for t in trace]
+    assert [float(row["lambda"]) for row in last[8:]] == [t["scale"] for t in trace]
+    assert [float(row["threshold"]) for row in last[8:]] == [t["threshold"] for t in trace]
+
+
+def test_same_seed_same_run_and_each_run_of_a_solver_its_own():
+    runs = []
+    solver = coco.Solver(6, rng=1)
+    for s in (solver, solver, coco.Solver(6, rng=1)):
+        _suite, problem = _coco_problem()
+        runs.append(s(problem).x_iters)
+    assert runs[0] == runs[2] != runs[1]
+
+
+def test_ioh_problems_are_solved_and_counted():
+    problem = ioh.get_problem("Sphere", 1, 2, ioh.ProblemClass.BBOB)
+    result = coco.solve(problem, 25, rng=0)
+    assert problem.state.evaluations == result.nfev
+    assert result.fun == pytest.approx(problem.state.current_best.y)
+
+
+def test_ioh_problems_over_bits_are_maximized():
+    problem = ioh.get_problem("OneMax", 1, 8, ioh.ProblemClass.PBO)
+    result = coco.solve(problem, 60, rng=0, n_initial=10)
+    assert problem.state.final_target_found
+    assert problem.state.current_best.y == 8.0
+    assert result.fun == -8.0
+    assert result.nfev < 60
+
+
+def test_ioh_experiments_log_beta_lambda_and_threshold(tmp_path):
+    names = ["beta", "lambda_", "threshold"]
+    experiment = ioh.Experiment(
+        coco.Solver(14, rng=0, n_initial=8),
+        fids=[1],
+        iids=[1],
+        dims=[2],
+        reps=2,
+        problem_class=ioh.ProblemClass.BBOB,
+        logger_triggers=[ioh.logger.trigger.ALWAYS],
+        output_directory=str(tmp_path),
+        folder_name="run",
+        logged_attributes=names,
+        zip_output=False,
+    )
+    experiment()
+    (data,) = tmp_path.rglob("*.dat")
+    lines = [line.split() for line in data.read_text().splitlines() if line.strip()]
+    headings = [i for i, line in enumerate(lines) if "evaluations" in line[0]]
+    assert len(headings) == 2
+    assert lines[0][-3:] == names
+    first = lines[1 : headings[1]]
+    assert len(first) == 14
+    assert all(0.1 <= float(line[-3]) <= 10.0 for line in first[8:])

@@ -20,7 +20,7 @@ _MAX_REJECTIONS = 12  # in a row, after which a start counts as done: what is le
 _RESET_AFTER = 4  # rejections in a row, after which the inverse Hessian is taken to be wrong
 _GROWTH = 3.0  # of the inverse Hessian where the criterion curves upwards
 _FLATNESS = 1e3  # largest first ratio of the inverse curvature of a coordinate to that of the whole step
-_HOPE = 10.0  # gains, in units of what the quasi-Newton model promises, that a start may still hope for
+_HOPE = 4.0  # gains, in units of what the quasi-Newton model promises, that a start may still hope for
 _PATIENCE = 8  # iterations before a start is judged by its hopes
 _SNAP = 1e-12  # coordinates closer than this to a face are on it
 

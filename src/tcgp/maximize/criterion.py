@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from tcgp._typing import FloatArray
 
@@ -78,6 +79,6 @@ def rank_distinct(
     """
     order = np.argsort(-values, kind="stable")
     x, values = x[order], values[order]
-    near = np.abs(x[:, None, :] - x).max(axis=2) < distance
+    near = cdist(x, x, "chebyshev") < distance
     new = ~np.tril(near, k=-1).any(axis=1)
     return x[new], values[new]

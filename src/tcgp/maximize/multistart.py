@@ -16,10 +16,12 @@ __all__ = ["maximize"]
 
 _N_STARTS = 64
 _N_ANCHORS = 100
-_RANK_POWER = 2.0  # anchors are drawn at rank k u^2, u uniform: a tenth of the draws from the best percent
-_STRETCH = 1.5  # of half of the global points about the centre, which puts a third of their coordinates on faces
-_ANYWHERE = 1.5  # coordinates, on average, that are moved anywhere
-_POOL = 200  # scan points, the best, among which starts are chosen
+_RANK_POWER = (
+    2.0  # of k anchors, draw the one of rank k u^2, u uniform: a tenth of the draws from the best percent
+)
+_STRETCH = 1.5  # of half of the Sobol' points about the centre: puts a third of their coordinates on faces
+_ANYWHERE = 1.5  # coordinates, on average, that a point beside an anchor has anywhere
+_POOL = 128  # scan points, the best, among which starts are chosen
 _NEIGHBOURS = 8  # scan points that a start must beat around it
 _RADII = (-4.5, -0.3)  # decades of the distance to an anchor: a clustered design has peaks this sharp
 _PROBES = np.array([0.1, 0.01, 0.001])  # steps along a coordinate that seems flat
@@ -106,7 +108,7 @@ def maximize(
 
 
 def _check_anchors(anchors: ArrayLike | None, dim: int) -> FloatArray:
-    """The first few anchors, as an array of shape (k, dim)."""
+    """The first anchors, as an array of shape (k, dim)."""
     if anchors is None:
         return np.empty((0, dim))
     points = np.asarray(anchors, dtype=np.float64)
@@ -146,12 +148,12 @@ def _clouds(anchors: FloatArray, n: int, rng: np.random.Generator) -> tuple[Floa
         pairs = (k * rng.random((2, third)) ** _RANK_POWER).astype(np.intp)
         along = rng.uniform(-1.0, 1.0, size=(third, 1)) * (anchors[pairs[0]] - anchors[pairs[1]])
         offsets[:third] = along + 0.1 * offsets[:third]
-        radii[:third] = 0.01
     cloud = centres + offsets
     # A coordinate or two anywhere: along one that matters little, the best place may be far from all data.
     rest = cloud[third : 2 * third]
     anywhere = rng.random(rest.shape) < _ANYWHERE / dim
     rest[anywhere] = rng.random(int(anywhere.sum()))
+    np.maximum(radii[: 2 * third], 0.01, out=radii[: 2 * third])
     if dim > 5:
         # In many dimensions a step along all coordinates mixes good and bad ones: half move about four.
         few = cloud[2 * third :: 2]

@@ -16,6 +16,7 @@ from tcgp.experiments.statistics import Paired
 __all__ = ["Check", "Claim", "Finding", "Lookup", "claim_blocks", "judge"]
 
 SIGNIFICANT = 0.05
+MIN_PAIRS = 6  # with fewer, no outcome of the signed-rank test is below 0.05
 
 # Values over replicates of a labelled method on a problem, for a metric and a place (a level of a table, or a
 # part of a run); None where they are not there.
@@ -32,12 +33,12 @@ class Check:
     problem : str
     a, b : tuple of str
         Labels; of several, the one with the smallest average stands for all.
-    relation : {"lower", "similar", "not higher"}
+    relation : {"lower", "similar", "different", "not higher"}
         What is claimed of a next to b.
     metric : str
         ``"p_mn"``, ``"twcrps"``, ``"occurrence"``, ``"tks_pit"`` or ``"seconds"``.
     at : float or str
-        Level of the threshold, for the tables; ``"end"``, ``"early"`` or ``"late"``, for runs.
+        Level of the threshold, for the tables; ``"end"``, ``"early"``, ``"late"`` or ``"run"``, for runs.
     factor : float
         Ratios between 1/factor and factor count as similar.
     """
@@ -53,11 +54,22 @@ class Check:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper, in our words, and the checks that it comes to."""
+    """A sentence of the paper, in our words, and the checks that it comes to.
+
+    Attributes
+    ----------
+    where : str
+        Section of the paper.
+    text : str
+    checks : tuple of Check
+    needs : {"all", "any"}
+        Whether all checks or any of them must hold.
+    """
 
     where: str
     text: str
     checks: tuple[Check, ...]
+    needs: str = "all"
 
 
 @dataclass(frozen=True)
@@ -124,12 +136,14 @@ def _best(labels: tuple[str, ...], check: Check, lookup: Lookup) -> tuple[str, F
 
 
 def _verdict(check: Check, pair: Paired) -> str:
-    if pair.n == 0:
-        return "no data"
+    if pair.n < MIN_PAIRS:
+        return "open" if pair.n else "no data"
     certain = pair.p_value < SIGNIFICANT
     small = abs(pair.log_ratio) <= math.log10(check.factor)
     if check.relation == "similar":
         return "yes" if small else ("no" if certain else "open")
+    if check.relation == "different":
+        return "no" if small else ("yes" if certain else "open")
     if check.relation == "not higher":
         return "no" if certain and pair.log_ratio > 0.0 else "yes"
     if not certain:
@@ -145,30 +159,31 @@ def claim_blocks(claims: Sequence[Claim], lookup: Lookup, compare: Compare, test
         Heading("What the paper says, and what these data say of it"),
         Paragraph(
             f"Each claim comes to one or more comparisons on the same replicates. Test: {test}. "
-            "**yes**: the difference is as claimed with p < 0.05 (or, for *similar*, the ratio is within the "
-            "factor given); **no**: it is certain the other way; **open**: these replicates cannot tell. "
+            "**yes**: the difference is as claimed with p < 0.05 (or the ratio is within the factor "
+            "given); **no**: it is certain the other way; **open**: these replicates cannot tell. "
             "P-values are not corrected for the number of comparisons."
         ),
     ]
     for claim in claims:
         findings = [judge(check, lookup, compare) for check in claim.checks]
-        blocks.append(Paragraph(f"**{_summary(findings)}** — {claim.text} ({claim.where})"))
+        blocks.append(Paragraph(f"**{_summary(findings, claim.needs)}** — {claim.text} ({claim.where})"))
         blocks.append(Items([_line(finding) for finding in findings]))
     return blocks
 
 
-def _summary(findings: Sequence[Finding]) -> str:
+def _summary(findings: Sequence[Finding], needs: str) -> str:
     """All verdicts of a claim in a few words."""
     counts = {name: sum(f.verdict == name for f in findings) for name in ("yes", "no", "open", "no data")}
-    known = len(findings) - counts["no data"]
-    if known == 0:
+    total = len(findings)
+    if counts["no data"] == total:
         return "No data yet"
-    if counts["yes"] == len(findings):
-        return f"Supported ({known} of {known})"
-    words = "Not supported" if counts["yes"] == 0 and counts["no"] else "Partly supported"
-    if counts["yes"] == 0 and not counts["no"]:
-        words = "Undecided"
-    parts = [f"{counts['yes']} of {len(findings)} yes"]
+    if counts["yes"] == total or (needs == "any" and counts["yes"]):
+        words = "Supported"
+    elif counts["yes"]:
+        words = "Partly supported"
+    else:
+        words = "Not supported" if counts["no"] else "Undecided"
+    parts = [f"{counts['yes']} of {total} yes"]
     parts += [f"{counts[name]} {name}" for name in ("no", "open", "no data") if counts[name]]
     return f"{words} ({', '.join(parts)})"
 
@@ -176,7 +191,12 @@ def _summary(findings: Sequence[Finding]) -> str:
 def _line(finding: Finding) -> str:
     """A comparison with its numbers."""
     check, pair = finding.check, finding.pair
-    words = {"lower": "lower than", "similar": "similar to", "not higher": "not higher than"}[check.relation]
+    words = {
+        "lower": "lower than",
+        "similar": f"within a factor {check.factor:g} of",
+        "different": f"not within a factor {check.factor:g} of",
+        "not higher": "not higher than",
+    }[check.relation]
     place = check.at if isinstance(check.at, str) else ("m_n" if check.at == 0.0 else f"q_{check.at:g}")
     subject = (
         f"{problem_title(check.problem)}, {METRIC_NAMES[check.metric]} ({place}): "

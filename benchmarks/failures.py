@@ -46,18 +46,18 @@ class Neither(StandInOnly, WeightOnly):
     """Failures are only not repeated."""
 
 
-class Quartile(Optimizer):
-    """Both, with stand-in values at the lower quartile instead of the median."""
+class Median(Optimizer):
+    """Both, with stand-in values at the median instead of the lower quartile."""
 
     def _informed(self, model: Model) -> Model:
         failed = self.history.failures
         if not len(failed):
             return model
-        quartile = np.quantile(self.history.successes[1], 0.25)
-        return model.condition(failed, np.maximum(model.predict(failed).mean, quartile))
+        median = np.median(self.history.successes[1])
+        return model.condition(failed, np.maximum(model.predict(failed).mean, median))
 
 
-RULES = (Neither, WeightOnly, StandInOnly, Quartile, Both)
+RULES = (Neither, WeightOnly, StandInOnly, Median, Both)
 
 
 def crashing(name: str, kind: str) -> tuple[Callable[[list[float]], float | None], float]:

@@ -308,14 +308,18 @@ def test_failures_are_kept_out_of_model_and_best_and_not_repeated() -> None:
 
 def test_the_region_of_failures_is_not_hammered() -> None:
     # The minimum of the bowl lies inside the region that fails: a model without news of failures goes there
-    # for ever (benchmarks/failures.py). Half of the evaluations is what it takes to find the edge of the region,
-    # where the best of the rest lies: the nearest point of the circle, weighed by the bowl.
-    optimizer = Optimizer([(0, 1), (0, 1)], method="gp", n_initial=10, rng=0)
-    drive(optimizer, crash_on_a_third, 50)
-    assert np.isnan(optimizer.result().func_vals[10:]).sum() <= 20
-    angles = np.linspace(0.0, 2.0 * np.pi, 10_000)
-    best = min(bowl([0.4 + 0.309 * math.cos(t), 0.4 + 0.309 * math.sin(t)]) for t in angles)
-    assert optimizer.result().fun < 1.5 * best
+    # for ever, 38 times in 40 (benchmarks/failures.py). The best of the rest lies on the edge of the region, so
+    # that some failures are the price of finding it.
+    n_failed = 0
+    for seed in range(3):
+        optimizer = Optimizer([(0, 1), (0, 1)], method="gp", n_initial=10, rng=seed)
+        drive(optimizer, crash_on_a_third, 50)
+        n_failed += np.isnan(optimizer.result().func_vals[10:]).sum()
+        edge = [
+            [0.4 + 0.309 * math.cos(t), 0.4 + 0.309 * math.sin(t)] for t in np.linspace(0, 2 * np.pi, 10_000)
+        ]
+        assert optimizer.result().fun < 1.5 * min(map(bowl, edge))
+    assert n_failed < 60
 
 
 @pytest.mark.parametrize("criterion", ["ei", "lcb"])

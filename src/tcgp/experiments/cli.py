@@ -17,6 +17,8 @@ examples:
   tcgp experiment run methods --shard 3/8                        the third of eight shares, for a batch queue
   tcgp experiment run methods --scheduler tcp://node1:8786       on a Dask cluster
   tcgp experiment run methods --methods +peer:botorch            BoTorch beside the paper's methods
+  tcgp experiment run methods --problems bbob:f8:d5:i1           a BBOB function instead of the paper's
+  tcgp experiment coco methods --problems bbob:f8:d5:i1          its runs, for COCO's post-processing
   tcgp experiment report methods                                 what came of it, as far as it has come
 
 Give the same command again to go on after a stop: what is there is not computed twice.
@@ -54,6 +56,12 @@ def add_parser(subparsers: Any) -> None:
         "--output", default="report", metavar="DIR", help="where the pages and pictures go (default report)"
     )
     reporting.set_defaults(run=_friendly(_report))
+
+    exporting = commands.add_parser("coco", help="runs on BBOB functions, for COCO's post-processing")
+    exporting.add_argument("names", nargs="+", metavar="NAME", help="experiments (see list)")
+    _add_choices(exporting)
+    exporting.add_argument("--output", default="exdata", metavar="DIR", help="default exdata")
+    exporting.set_defaults(run=_friendly(_export))
 
 
 def _add_choices(parser: argparse.ArgumentParser) -> None:
@@ -113,6 +121,14 @@ def _report(options: argparse.Namespace) -> int:
 
     page = write_report(_plans(options), Store(options.results), options.output)
     print(page)
+    return 0
+
+
+def _export(options: argparse.Namespace) -> int:
+    from tcgp.experiments.bbob import export
+    from tcgp.experiments.store import Store
+
+    print(*export(_plans(options), Store(options.results), options.output), sep="\n")
     return 0
 
 

@@ -18,7 +18,11 @@ ROOT_SEED = 20260731
 
 
 def get(name: str) -> Problem:
-    """The problem of that name, of `tcgp.problems`."""
+    """The problem of that name: of `tcgp.problems`, or of the BBOB suite as in ``"bbob:f8:d5:i1"``."""
+    if name.startswith("bbob:"):
+        from tcgp.experiments.bbob import bbob_problem
+
+        return bbob_problem(name)
     try:
         return catalogue.get(name)
     except (TypeError, ValueError) as error:

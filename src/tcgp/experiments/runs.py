@@ -14,6 +14,7 @@ from tcgp import scoring
 from tcgp._threads import single_threaded
 from tcgp._typing import FloatArray
 from tcgp.experiments import problems
+from tcgp.experiments.bbob import is_bbob
 from tcgp.experiments.tasks import RunTask
 from tcgp.models import Model
 from tcgp.optimizer import Optimizer
@@ -31,8 +32,9 @@ N_TEST = 1000  # uniform points, for twCRPS and occurrence
 
 @dataclass(frozen=True)
 class _Step:
-    """One iteration: the value found, how the model was, and the seconds of processor time it took."""
+    """One iteration: the point and its value, how the model was, and the seconds of processor time it took."""
 
+    x: FloatArray
     y: float
     trace: dict[str, Any]
     model: Model | None
@@ -52,9 +54,9 @@ def optimize(task: RunTask) -> dict[str, Any]:
     dict
         ``iterations``; ``best`` and ``log10_p``, from the initial design on (iterations + 1 numbers): m_n and
         log10 of p_mn = P(f(X) <= m_n), None if subset simulation found nothing below m_n; ``y``, ``beta``,
-        ``scale`` and ``threshold`` of each iteration; ``scores`` of the models on test sets, if the task asks
-        for them; ``seconds`` of processor time of each iteration for ``model`` and ``maximize``, and those of
-        all measuring, ``metrics``.
+        ``scale`` and ``threshold`` of each iteration; all points ``x``, of a run on a BBOB function;
+        ``scores`` of the models on test sets, if the task asks for them; ``seconds`` of processor time of each
+        iteration for ``model`` and ``maximize``, and those of all measuring, ``metrics``.
     """
     problem, streams = problems.get(task.problem), problems.streams(task.problem, task.replicate)
     X = problems.uniform_points(problem, POINTS_PER_DIMENSION * problem.dim, streams.design)
@@ -79,6 +81,8 @@ def optimize(task: RunTask) -> dict[str, Any]:
         "best": bests,
         "log10_p": log10_p,
         "y": [step.y for step in steps],
+        # Only COCO's post-processing asks for points, and they are the larger part of a file.
+        "x": [*X.tolist(), *(step.x.tolist() for step in steps)] if is_bbob(task.problem) else None,
         **{name: [step.trace.get(name) for step in steps] for name in ("beta", "scale", "threshold")},
         "scores": _columns(scores) if task.diagnostics else None,
         "seconds": {
@@ -121,7 +125,7 @@ def _own_steps(task: RunTask, problem: Problem, X: FloatArray, y: FloatArray, se
         # The optimizer's own clock is that on the wall, which other processes slow down: only the share of the
         # model in it is used.
         trace["share"] = trace["t_fit"] / max(trace["t_fit"] + trace["t_maximize"], 1e-9)
-        yield _Step(value, trace, optimizer.model, seconds)
+        yield _Step(np.asarray(x), value, trace, optimizer.model, seconds)
 
 
 def _peer_steps(task: RunTask, problem: Problem, X: FloatArray, y: FloatArray, seed: int) -> Iterator[_Step]:
@@ -130,8 +134,8 @@ def _peer_steps(task: RunTask, problem: Problem, X: FloatArray, y: FloatArray, s
 
     run = PEERS[task.method.name.partition(":")[2]]
     start = time.process_time()
-    for _, value in run(problem, X, y, task.iterations, seed):
-        yield _Step(float(value), {}, None, time.process_time() - start)
+    for x, value in run(problem, X, y, task.iterations, seed):
+        yield _Step(np.asarray(x), float(value), {}, None, time.process_time() - start)
         start = time.process_time()
 
 

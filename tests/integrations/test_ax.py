@@ -1,0 +1,185 @@
+"""The Ax bridge: parameters of all kinds, trials in all states, storage."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from ax import ChoiceParameterConfig, Client, RangeParameterConfig
+from ax.adapter.registry import Generators
+from ax.exceptions.core import UnsupportedError
+from ax.generation_strategy.generation_node import GenerationNode
+from ax.generation_strategy.generation_strategy import GenerationStrategy
+from ax.generation_strategy.generator_spec import GeneratorSpec
+from ax.generation_strategy.transition_criterion import MinTrials
+
+from tcgp.integrations.ax import TailCalibratedNode
+
+FLOATS = [
+    RangeParameterConfig(name="x", bounds=(-2.0, 2.0), parameter_type="float"),
+    RangeParameterConfig(name="y", bounds=(-2.0, 2.0), parameter_type="float"),
+]
+
+
+def _client(parameters=FLOATS, objective="-loss", **options):
+    client = Client()
+    client.configure_experiment(parameters)
+    client.configure_optimization(objective=objective)
+    node = TailCalibratedNode(**{"seed": 0, "n_initial": 6, **options})
+    client.set_generation_strategy(GenerationStrategy(nodes=[node], name="tcgp"))
+    return client, node
+
+
+def _bowl(values):
+    return (values["x"] - 1.0) ** 2 + (values["y"] + 0.5) ** 2
+
+
+def _run(client, objective, n, metric="loss"):
+    """Run n trials; what was asked, in order."""
+    asked = []
+    for _ in range(n):
+        for index, values in client.get_next_trials(max_trials=1).items():
+            client.complete_trial(index, raw_data={metric: float(objective(values))})
+            asked.append(values)
+    return asked
+
+
+def _distinct(asked):
+    return len({tuple(values.items()) for values in asked})
+
+
+def test_finds_the_minimum_of_a_bowl():
+    client, node = _client()
+    asked = _run(client, _bowl, 18)
+    assert _distinct(asked) == 18
+    assert min(map(_bowl, asked)) < 1e-2
+    assert len(node.trace) == 12
+    assert all(0.1 <= entry["beta"] <= 10.0 and entry["threshold"] > 0.0 for entry in node.trace)
+
+
+def test_maximizing_is_minimizing_the_negative():
+    low, high = _client()[0], _client(objective="gain")[0]
+    a = _run(low, _bowl, 10)
+    b = _run(high, lambda values: -_bowl(values), 10, metric="gain")
+    assert a == b
+
+
+def test_parameters_of_all_kinds_are_proposed_as_ax_wants_them():
+    parameters = [
+        RangeParameterConfig(name="rate", bounds=(1e-4, 1.0), parameter_type="float", scaling="log"),
+        RangeParameterConfig(name="depth", bounds=(1, 9), parameter_type="int"),
+        RangeParameterConfig(name="width", bounds=(1, 128), parameter_type="int", scaling="log"),
+        RangeParameterConfig(name="share", bounds=(0.0, 1.0), parameter_type="float", step_size=0.25),
+        ChoiceParameterConfig(name="kind", values=["a", "b", "c"], parameter_type="str", is_ordered=False),
+        ChoiceParameterConfig(name="size", values=[1, 4, 16], parameter_type="int", is_ordered=True),
+        ChoiceParameterConfig(name="flag", values=[True, False], parameter_type="bool"),
+        ChoiceParameterConfig(name="fixed", values=["only"], parameter_type="str"),
+    ]
+
+    def objective(values):
+        return (
+            (np.log10(values["rate"]) + 2.0) ** 2
+            + 0.1 * (values["depth"] - 3) ** 2
+            + (np.log2(values["width"]) - 4.0) ** 2
+            + (values["share"] - 0.5) ** 2
+            + {"a": 1.0, "b": 0.0, "c": 2.0}[values["kind"]]
+            + abs(values["size"] - 4) / 4
+            + values["flag"]
+        )
+
+    client, _ = _client(parameters, n_initial=15)
+    asked = _run(client, objective, 40)
+    space = client._experiment.search_space
+    assert all(space.check_membership(values, raise_error=True) for values in asked)
+    assert all(type(values["depth"]) is int and type(values["flag"]) is bool for values in asked)
+    assert {values["fixed"] for values in asked} == {"only"}
+    assert _distinct(asked) == 40
+    best = min(asked, key=objective)
+    assert best["kind"] == "b"
+    assert objective(best) < 1.0
+
+
+def test_pending_trials_are_never_proposed_again():
+    client, _ = _client()
+    _run(client, _bowl, 8)
+    batch = client.get_next_trials(max_trials=4)
+    more = client.get_next_trials(max_trials=2)
+    points = [tuple(v.values()) for v in (*batch.values(), *more.values())]
+    assert len(set(points)) == 6
+
+
+def test_failed_abandoned_and_stopped_trials_do_not_enter_the_model_and_are_not_repeated():
+    client, node = _client()
+    asked = _run(client, _bowl, 6)
+    for end in (client.mark_trial_failed, client.mark_trial_abandoned, client.mark_trial_early_stopped):
+        for index, values in client.get_next_trials(max_trials=1).items():
+            asked.append(values)
+            if end == client.mark_trial_early_stopped:
+                client.attach_data(index, raw_data={"loss": 1e6}, progression=1)
+            end(index)
+    asked += _run(client, _bowl, 6)
+    assert _distinct(asked) == 15
+    assert [evaluation.y for evaluation in node._evaluations].count(None) == 1
+    assert max(evaluation.y or 0.0 for evaluation in node._evaluations) < 1e6
+    assert min(map(_bowl, asked)) < 0.1
+
+
+def test_an_experiment_stored_and_loaded_goes_on_where_it_was(tmp_path):
+    path = str(tmp_path / "client.json")
+    client, node = _client()
+    asked = _run(client, _bowl, 9)
+    client.save_to_json_file(path)
+    loaded = Client.load_from_json_file(path)
+    copy = loaded._generation_strategy._nodes[0]
+    assert isinstance(copy, TailCalibratedNode)
+    assert copy == node
+    assert copy.state == node.state
+    assert len(copy.trace) == 3
+    (expected,), (found,) = _run(client, _bowl, 1), _run(loaded, _bowl, 1)
+    # Ax keeps ten decimals of the data: a Gaussian process makes of 1e-10 in y some 1e-6 in x.
+    assert found == pytest.approx(expected, abs=1e-4)
+    assert found not in asked
+
+
+def test_a_node_of_ax_may_make_the_initial_design():
+    client = Client()
+    client.configure_experiment(FLOATS)
+    client.configure_optimization(objective="-loss")
+    sobol = GenerationNode(
+        name="Sobol",
+        generator_specs=[GeneratorSpec(Generators.SOBOL, generator_kwargs={"seed": 0})],
+        transition_criteria=[MinTrials(threshold=6, transition_to="TailCalibrated")],
+    )
+    node = TailCalibratedNode(seed=0, n_initial=6)
+    client.set_generation_strategy(GenerationStrategy(nodes=[sobol, node], name="mixed"))
+    _run(client, _bowl, 9)
+    assert len(node.trace) == 3
+
+
+def test_same_seed_same_points():
+    runs = [_run(_client(seed=seed)[0], _bowl, 8) for seed in (3, 3, 4)]
+    assert runs[0] == runs[1] != runs[2]
+
+
+def test_a_finite_space_is_searched_to_its_end():
+    parameters = [RangeParameterConfig(name="i", bounds=(0, 4), parameter_type="int")]
+    client, _ = _client(parameters, n_initial=2)
+    asked = _run(client, lambda values: (values["i"] - 3) ** 2, 5)
+    assert sorted(values["i"] for values in asked) == [0, 1, 2, 3, 4]
+    with pytest.raises(Exception, match="all 5 points"):
+        client.get_next_trials(max_trials=1)
+
+
+def test_what_cannot_be_handled_is_refused_with_a_sentence():
+    client, _ = _client(objective="gain, -loss")
+    with pytest.raises(UnsupportedError, match="optimizes one metric"):
+        client.get_next_trials(max_trials=1)
+    client = Client()
+    client.configure_experiment(FLOATS, parameter_constraints=["x + y <= 1.0"])
+    client.configure_optimization(objective="-loss")
+    client.set_generation_strategy(GenerationStrategy(nodes=[TailCalibratedNode()], name="tcgp"))
+    with pytest.raises(UnsupportedError, match="no parameter constraints"):
+        client.get_next_trials(max_trials=1)
+    with pytest.raises(ValueError, match="method must be one of"):
+        TailCalibratedNode(method="forest")
+    with pytest.raises(UnsupportedError, match="call update_generator_state first"):
+        TailCalibratedNode().get_next_candidate([])

@@ -35,7 +35,7 @@ logger = logging.getLogger("tcgp")
 
 # Random decisions draw from streams keyed by what they decide, never from one running stream: that is what
 # makes a resumed run repeat an uninterrupted one bit for bit.
-DESIGN, FIT, SEARCH, SPREAD = range(4)
+DESIGN, FIT, SEARCH, SPREAD, INERT = range(5)
 
 N_SPREAD = 1000  # random points among which the one farthest from all others is taken
 
@@ -393,8 +393,22 @@ class Optimizer:
             )
         for x in ranked:
             if self.history.is_new(x):
-                return x if np.isfinite(criterion(self.space.encode([x]))[0]) else None
+                if not np.isfinite(criterion(self.space.encode([x]))[0]):
+                    return None
+                return self._spread(criterion, x, model)
         return None
+
+    def _spread(self, criterion: Criterion, x: Point, model: Model) -> Point:
+        """Move a maximizer of log EI along real parameters that the model takes to have no effect."""
+        from tcgp.maximize.inert import spread_inert
+
+        if self.settings.criterion != "ei" or self.settings.maximizer != "multistart":
+            return x
+        lengthscales = np.where(self.space.real_coordinates, model.lengthscales, 0.0)
+        rng = self._rng(INERT, self.history.n_asked)
+        u = self.space.encode([x])[0]
+        moved = self.space.decode(spread_inert(criterion, u, lengthscales, model.X, rng)[None])[0]
+        return moved if self.history.is_new(moved) else x
 
     def _far_point(self) -> Point:
         """A new point far from all others: the farthest of many random ones, or of all that are left."""

@@ -54,6 +54,8 @@ _WIDTHS = (0.12, 0.12)
 _LEVELS = ((3, (2.0, 0.35)), (2, (0.6, 0.35)), (2, (0.4, 0.35)), (2, (0.25, 0.35)), (2, (0.25, 0.35)))
 # How much better than the evenly spread candidates a value must be to be preferred.
 _TIE = 5e-4
+# How far apart two values must be, relative to the inverse of the excursion frequency, to be compared by tables.
+_TABLE_ERROR = 1e-4
 # Interpolated values may fall short of those they interpolate by about this much.
 _SLACK = 0.01
 # Draws a patch to its centre where the criterion is flat.
@@ -75,9 +77,10 @@ def scan(problem: TailProblem, criterion: str, beta_range: Range, scale_range: R
     for survivors, shrinkage in _LEVELS:
         patches = local.step(patches, shrinkage, data.fields)
         patches = patches[np.argsort(patches.values - patches.handicap, kind="stable")[:survivors]]
-    points = local.log_parameters(patches.best)
-    values = objective(*_exact_fields(problem, points))
-    beta, scale = np.exp(points[np.argmin(values - patches.handicap)])
+    points, values = local.log_parameters(patches.best), patches.values - patches.handicap
+    if values[1:].min(initial=np.inf) < values[0] + _TABLE_ERROR / objective.frequency:
+        values = objective(*_exact_fields(problem, points)) - patches.handicap
+    beta, scale = np.exp(points[np.argmin(values)])
     return float(np.clip(beta, *beta_range)), float(np.clip(scale, *scale_range))
 
 
@@ -107,7 +110,10 @@ class _Objective:
 
     def __call__(self, log_kappa: FloatArray, log_neg_log_pit: FloatArray) -> FloatArray:
         # The clipping matters only to interpolated values.
-        pit = np.exp(-np.exp(np.minimum(log_neg_log_pit, _LARGEST_LOG)))
+        return self.of_pit(log_kappa, np.exp(-np.exp(np.minimum(log_neg_log_pit, _LARGEST_LOG))))
+
+    def of_pit(self, log_kappa: FloatArray, pit: FloatArray) -> FloatArray:
+        """Values (m,) at log κ (m,) and U (m, k)."""
         return self.criterion(pit, self.jumps, np.exp(log_kappa), self.frequency)
 
 
@@ -151,15 +157,14 @@ class _TabulatedProblem:
         n = len(self.signed_weights)
         log_tail = self._log_tail(points, self.log_abs)
         kappa = (np.exp(log_tail[:, :n]) @ self.signed_weights + self.positive_weight) / self.frequency
-        return np.log(np.maximum(kappa, _TINY)), self._log_neg_log_pit(
-            log_tail[:, n:], log_tail[:, self.below]
-        )
+        log_pit = self._log_pit(log_tail[:, n:], log_tail[:, self.below])
+        return np.log(np.maximum(kappa, _TINY)), _clipped_log(-log_pit)
 
-    def log_neg_log_pit(self, points: FloatArray) -> FloatArray:
-        """log(−log U) at m points; (m, k)."""
+    def log_pit(self, points: FloatArray) -> FloatArray:
+        """log U at m points; (m, k)."""
         n, k = len(self.signed_weights), len(self.below)
         log_tail = self._log_tail(points, np.concatenate([self.log_abs[n:], self.log_abs[self.below]]))
-        return self._log_neg_log_pit(log_tail[:, :k], log_tail[:, k:])
+        return self._log_pit(log_tail[:, :k], log_tail[:, k:])
 
     def _log_tail(self, points: FloatArray, log_abs: FloatArray) -> FloatArray:
         """log Θ(−|r|) at m points and given log|r|."""
@@ -167,8 +172,8 @@ class _TabulatedProblem:
         out: FloatArray = -np.exp(np.minimum(log_neg_log_q, _LARGEST_LOG)) - np.log(2.0)
         return out
 
-    def _log_neg_log_pit(self, at_values: FloatArray, at_threshold: FloatArray) -> FloatArray:
-        """log(−log U) from the log tails at the values and at the threshold; (m, k)."""
+    def _log_pit(self, at_values: FloatArray, at_threshold: FloatArray) -> FloatArray:
+        """log U from the log tails at the values and at the threshold; (m, k)."""
         n = len(self.signed_weights)
         log_cdf = [
             np.where(positive, np.log1p(-np.exp(log_tail)), log_tail) if positive.any() else log_tail
@@ -177,7 +182,7 @@ class _TabulatedProblem:
                 (self.positive[self.below], at_threshold),
             )
         ]
-        return _clipped_log(log_cdf[1] - log_cdf[0])
+        return np.minimum(log_cdf[0] - log_cdf[1], 0.0)
 
 
 def _exact_fields(problem: TailProblem, points: FloatArray) -> Fields:
@@ -273,7 +278,7 @@ def _starts(data: _TabulatedProblem, objective: _Objective, grid: _Grid) -> tupl
     values = np.full(len(log_kappa), np.inf)
 
     def evaluate(some: IntArray) -> None:
-        values[some] = objective(log_kappa[some], data.log_neg_log_pit(grid.candidates[some]))
+        values[some] = objective.of_pit(log_kappa[some], np.exp(data.log_pit(grid.candidates[some])))
 
     if objective.bound is None:
         evaluate(np.arange(len(values)))

@@ -106,7 +106,7 @@ def tail_law(
     >>> bool(fit.law.variance() > 1.0)  # the predictions are overconfident: the law is wider than N(0, 1)
     True
     """
-    criterion_named(criterion)
+    judge = criterion_named(criterion)
     if search not in _SEARCHES:
         raise ValueError(f"search must be one of {', '.join(map(repr, _SEARCHES))}; got {search!r}.")
     y, weights = np.asarray(y, dtype=float), np.asarray(weights, dtype=float)
@@ -116,8 +116,9 @@ def tail_law(
         return TailFit(gaussian, criterion, np.inf, np.nan, threshold)
     problem = tail_problem(mean, sd, y, weights, threshold)
     law = _SEARCHES[search](problem, criterion, np.random.default_rng(rng))
-    value = float(selection_criterion(problem, law, criterion))
-    return TailFit(law, criterion, value, float(problem.occurrence_ratio(law)), threshold)
+    kappa = problem.occurrence_ratio(law)
+    value = judge(problem.thresholded_pit(law), problem.jumps, kappa, problem.excursion_frequency)
+    return TailFit(law, criterion, float(value), float(kappa), threshold)
 
 
 def _paper_search(problem: TailProblem, criterion: str, rng: np.random.Generator) -> GeneralizedNormal:

@@ -68,4 +68,5 @@ def test_where_nothing_failed_nearby_success_is_certain() -> None:
 
 def test_stand_in_values_promise_no_improvement() -> None:
     y = np.array([4.0, 1.0, 2.0, 3.0, 5.0])
-    assert stand_in_values(np.array([-7.0, 9.0]), y).tolist() == [2.0, 9.0]
+    assert stand_in_values(np.array([-7.0, 9.0]), y, 0.25).tolist() == [2.0, 9.0]
+    assert stand_in_values(np.array([-7.0, 9.0]), y, 0.0).tolist() == [1.0, 9.0]

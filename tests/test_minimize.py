@@ -335,6 +335,19 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+def test_a_callback_sees_every_evaluation_of_a_batch_and_no_result_is_dropped_when_it_stops() -> None:
+    seen: list[int] = []
+
+    def callback(result: OptimizeResult) -> None:
+        seen.append(result.nfev)
+        if result.nfev == 6:
+            raise StopIteration
+
+    result = minimize(bowl, SQUARE, n_evals=20, rng=0, workers=map, n_parallel=4, callback=callback)
+    assert seen == [1, 2, 3, 4, 5, 6]
+    assert (result.status, result.nfev) == (5, 8)
+
+
 @pytest.mark.parametrize("kind", ["processes", "executor", "process executor", "map", "pool map"])
 def test_with_workers_nothing_is_lost_and_nothing_evaluated_twice(kind: str, log: Path) -> None:
     def run(workers: Any) -> OptimizeResult:

@@ -128,9 +128,9 @@ def test_proposals_of_mixed_spaces_are_valid_and_new() -> None:
         return math.log10(x[0]) ** 2 + 0.01 * (x[1] - 20) ** 2 + {"a": 1.0, "b": 0.0, "c": 2.0}[x[2]]
 
     optimizer = Optimizer(space, method="gp", n_initial=10, rng=0)
-    points = drive(optimizer, fun, 35)
+    points = drive(optimizer, fun, 26)
     assert all(space.check(x) == x for x in points)
-    assert len({tuple(x) for x in points}) == 35
+    assert len({tuple(x) for x in points}) == 26
     best = optimizer.result()
     assert best.x["c"] == "b"
     assert best.x["n"] == 20
@@ -144,7 +144,7 @@ def test_integers_of_a_large_space_are_searched_by_moves() -> None:
         return ((x[0] - 7777) / 1e4) ** 2 + math.log(x[1] / 50) ** 2 / 20 + ((x[2] - 3) / 100) ** 2
 
     optimizer = Optimizer(space, method="gp", n_initial=10, rng=0)
-    drive(optimizer, fun, 30)
+    drive(optimizer, fun, 22)
     assert optimizer.result().fun < 1e-3
 
 
@@ -311,7 +311,7 @@ def test_the_region_of_failures_is_not_hammered() -> None:
     # for ever, 38 times in 40 (benchmarks/failures.py). The best of the rest lies on the edge of the region, so
     # that some failures are the price of finding it.
     n_failed = 0
-    for seed in range(3):
+    for seed in range(2):
         optimizer = Optimizer([(0, 1), (0, 1)], method="gp", n_initial=10, rng=seed)
         drive(optimizer, crash_on_a_third, 50)
         n_failed += np.isnan(optimizer.result().func_vals[10:]).sum()
@@ -319,7 +319,7 @@ def test_the_region_of_failures_is_not_hammered() -> None:
             [0.4 + 0.309 * math.cos(t), 0.4 + 0.309 * math.sin(t)] for t in np.linspace(0, 2 * np.pi, 10_000)
         ]
         assert optimizer.result().fun < 1.5 * min(map(bowl, edge))
-    assert n_failed < 60
+    assert n_failed < 40
 
 
 @pytest.mark.parametrize("criterion", ["ei", "lcb"])

@@ -188,7 +188,7 @@ def _run(optimizer: Optimizer, crew: Crew, limits: _Limits, watchers: _Watchers)
     except WorkersError as error:
         status, detail = WORKERS, f": {error}"
     with contextlib.suppress(KeyboardInterrupt, WorkersError):
-        _collect(optimizer, crew, running, timeout=0.0)  # what has ended in the meantime
+        _collect(optimizer, crew, running, 0.0, watchers)  # what has ended in the meantime
     if running:
         detail += f"; evaluations under way and given up: {len(running)}"
     return status, MESSAGES[status].format(**vars(limits)) + detail
@@ -209,11 +209,8 @@ def _ask_and_tell(
             assert status is not None
             return status
         left = None if limits.max_time is None else max(start + limits.max_time - time.monotonic(), 0.0)
-        n_ended = _collect(optimizer, crew, running, left)
-        try:
-            for _ in range(n_ended):
-                watchers.look()
-        except StopIteration:
+        _collect(optimizer, crew, running, left, watchers)
+        if watchers.asked_to_stop:
             return CALLBACK
         if limits.max_time is not None and time.monotonic() - start >= limits.max_time:
             return TIME
@@ -234,19 +231,18 @@ def _start_one(optimizer: Optimizer, crew: Crew, limits: _Limits, running: dict[
     return None
 
 
-def _collect(optimizer: Optimizer, crew: Crew, running: dict[int, Point], timeout: float | None) -> int:
-    """Tell what has ended; how many evaluations that was."""
-    if not running:
-        return 0
-    ended = crew.wait(timeout)
-    for number, outcome in ended:
+def _collect(
+    optimizer: Optimizer, crew: Crew, running: dict[int, Point], timeout: float | None, watchers: _Watchers
+) -> None:
+    """Tell what has ended."""
+    for number, outcome in crew.wait(timeout) if running else []:
         optimizer.tell(running[number], outcome.value, reason=outcome.reason)
         del running[number]
-    return len(ended)
+        watchers.look()
 
 
 class _Watchers:
-    """Those who look on: the user's callback and the progress line."""
+    """Those who look on: the user's callback, which may ask to stop, and the progress line."""
 
     def __init__(
         self, optimizer: Optimizer, callback: Callable[[Result], object] | None, progress: bool, n_evals: int
@@ -254,6 +250,7 @@ class _Watchers:
         from tcgp.progress import ProgressLine
 
         self._optimizer, self._callback = optimizer, callback
+        self.asked_to_stop = False
         self._line = ProgressLine(n_evals, _n_done(optimizer)) if progress else None
 
     def look(self) -> None:
@@ -262,8 +259,11 @@ class _Watchers:
             best = self._optimizer.history.best
             failed = len(self._optimizer.history.failures)
             self._line.show(_n_done(self._optimizer), None if best is None else best.y, failed)
-        if self._callback is not None:
-            self._callback(self._optimizer.result())
+        if self._callback is not None and not self.asked_to_stop:
+            try:
+                self._callback(self._optimizer.result())
+            except StopIteration:
+                self.asked_to_stop = True
 
     def close(self) -> None:
         if self._line is not None:

@@ -23,23 +23,31 @@ LARGEST_BANDWIDTH = (
 )
 
 
-def stand_in_values(predicted: FloatArray, y: FloatArray) -> FloatArray:
-    """Values to condition a model on where evaluations failed.
+def stand_in_values(predicted: FloatArray, y: FloatArray, level: float) -> FloatArray:
+    """Values to condition a model on at points whose values are not known, so that it promises nothing there.
 
     Parameters
     ----------
     predicted : array of shape (m,)
-        What the model predicts at the failures.
+        What the model predicts at these points.
     y : array of shape (n,)
-        Values of the successes.
+        Values that are known.
+    level : float
+        Between 0 and 1.
 
     Returns
     -------
     array of shape (m,)
-        The prediction, or the lower quartile of the values where that is larger: no improvement is to be had
-        there. With the median fewer evaluations fail, but minima close to the failing region are missed.
+        The predictions, but at least the quantile of this level of ``y``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tcgp.feasibility import stand_in_values
+    >>> stand_in_values(np.array([-1.0, 8.0]), np.array([2.0, 3.0, 9.0]), 0.0)
+    array([2., 8.])
     """
-    return np.maximum(predicted, np.quantile(y, 0.25))
+    return np.maximum(predicted, np.quantile(y, level))
 
 
 @dataclass(frozen=True)

@@ -206,8 +206,8 @@ def move(
     max_sweeps : int, optional
         Most steps per particle; max(60, 10 d) by default.
     mobility : float, default 0.8
-        Mean squared distance to the start, in the slowest coordinate, as a fraction of that between
-        independent particles: one minus the autocorrelation to be reached.
+        Variance of the moves, in the slowest coordinate, as a fraction of that between independent
+        particles: one minus the autocorrelation to be reached.
 
     Returns
     -------
@@ -443,10 +443,9 @@ def _scale_update(acceptance: float) -> float:
 
 def _sweeps_needed(points: FloatArray, start: FloatArray, mobility: float) -> float:
     """Sweeps until each coordinate has the wanted mobility, foreseen from where the pilot sweeps led."""
-    squared_move = np.mean((points - start) ** 2, axis=0)
-    independent = 2 * np.var(points, axis=0)
+    # The variance of the moves, not their mean square: a cloud that travels as a whole has forgotten nothing.
     with np.errstate(invalid="ignore"):
-        autocorrelation = 1 - np.min(squared_move / independent)
+        autocorrelation = 1 - np.min(np.var(points - start, axis=0) / (2 * np.var(points, axis=0)))
     if not autocorrelation < 1:  # nothing moved, or there is nothing to compare with
         return np.inf
     return float(PILOT_SWEEPS * np.log(1 - mobility) / np.log(max(autocorrelation, 1e-3)))

@@ -18,7 +18,7 @@ from tcgp.calibration import (
     tail_law,
     tail_problem,
 )
-from tcgp.calibration._scan import _exact_fields, _grid, _TabulatedProblem
+from tcgp.calibration._scan import _grid, _laws, _TabulatedProblem
 from tcgp.calibration._tail_table import tail_table
 from tcgp.laws import GeneralizedNormal
 
@@ -172,7 +172,7 @@ def test_table_is_as_accurate_as_it_says() -> None:
     beta[:200] = np.exp(rng.uniform(np.log(0.1), np.log(2.0), 200))
     r = np.exp(rng.uniform(-8.0, 8.0, 200))
     table = tail_table(BETA_RANGE)
-    H = table.log_neg_log_q(np.log(beta), np.log(scale), np.log(r))
+    H = table.log_neg_log_q(np.log(beta), np.log(scale) + table.log_median(np.log(beta)), np.log(r))
     exact = GeneralizedNormal(beta[:, None], scale[:, None]).logcdf(-r) + np.log(2.0)
     error = np.abs(np.exp(-np.exp(np.minimum(H, 700.0))) - np.exp(exact))
     assert error.max() < 1e-4
@@ -187,18 +187,17 @@ def test_occurrence_ratio_of_the_scan_is_that_of_the_laws() -> None:
     grid = _grid(BETA_RANGE, SCALE_RANGE)
     scanned = np.exp(grid.log_kappa(_TabulatedProblem.of(problem, grid.table)))
     cells = np.arange(0, len(scanned), 7)
-    beta, scale = np.exp(grid.candidates[cells]).T
-    exact = problem.occurrence_ratio(GeneralizedNormal(beta[:, None], scale[:, None]))
+    exact = problem.occurrence_ratio(_laws(grid.candidates[cells], grid.table))
     # Θ is linear within bins of 6 % of |a|; where beta is large it bends within one.
     np.testing.assert_allclose(scanned[cells], exact, atol=0.01 / problem.excursion_frequency)
 
 
 def test_tabulated_fields_are_the_exact_ones() -> None:
     problem = tail_problem(**leave_one_out_data(4))
-    points = np.log(np.random.default_rng(0).uniform([0.2, 0.1], [8.0, 5.0], (50, 2)))
-    tabulated = _TabulatedProblem.of(problem, tail_table(BETA_RANGE)).fields(points)
-    exact = _exact_fields(problem, points)
-    np.testing.assert_allclose(
-        np.exp(tabulated[0]), np.exp(exact[0]), atol=1e-4 / problem.excursion_frequency
-    )
-    np.testing.assert_allclose(np.exp(-np.exp(tabulated[1])), np.exp(-np.exp(exact[1])), atol=1e-3)
+    table = tail_table(BETA_RANGE)
+    points = np.random.default_rng(0).uniform([np.log(0.2), -2.0], [np.log(8.0), 1.5], (50, 2))
+    log_kappa, log_neg_log_pit = _TabulatedProblem.of(problem, table).fields(points)
+    laws = _laws(points, table)
+    kappa, pit = problem.occurrence_ratio(laws), problem.thresholded_pit(laws)
+    np.testing.assert_allclose(np.exp(log_kappa), kappa, atol=1e-4 / problem.excursion_frequency)
+    np.testing.assert_allclose(np.exp(-np.exp(log_neg_log_pit)), pit, atol=1e-3)

@@ -10,7 +10,9 @@ below the threshold. Both are smooth in (log beta, log lambda); the criterion, a
    interpolated to 9 × 9 points; the patch shrinks around the best point.
 
 All of this uses the tables of `tcgp.calibration._tail_table`; the last choice, between the best patches, is
-made with the exact law.
+made with the exact law. Points are pairs (log beta, nu), nu the logarithm of the median of |r|: the criterion
+has long narrow valleys along which lambda changes fast and the predicted probabilities slowly, and in these
+coordinates they are nearly straight.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import numpy as np
 
 from tcgp._typing import BoolArray, FloatArray, IntArray
 from tcgp.calibration._tail_table import TailTable, tail_table
-from tcgp.calibration.tail import Criterion, TailProblem, criterion_named
+from tcgp.calibration.tail import Criterion, TailProblem, criterion_named, selection_criterion
 from tcgp.laws import GeneralizedNormal
 
 __all__ = ["scan"]
@@ -56,6 +58,8 @@ _LEVELS = ((3, (2.0, 0.35)), (2, (0.6, 0.35)), (2, (0.4, 0.35)), (2, (0.25, 0.35
 _TIE = 5e-4
 # How far apart two values must be, relative to the inverse of the excursion frequency, to be compared by tables.
 _TABLE_ERROR = 1e-4
+# With fewer observations below the threshold leaving points out costs more than it saves.
+_FEW = 8
 # Interpolated values may fall short of those they interpolate by about this much.
 _SLACK = 0.01
 # Draws a patch to its centre where the criterion is flat.
@@ -63,7 +67,8 @@ _INERTIA = 1e-7
 
 # Bounds that keep logarithms and their interpolation finite.
 _LARGEST_LOG_ABS = 300.0
-_SMALLEST_LOG, _LARGEST_LOG = -50.0, 300.0
+_LARGEST_LOG = 300.0
+_SMALLEST, _LARGEST = np.exp(-50.0), np.exp(_LARGEST_LOG)
 _TINY = 1e-300
 
 
@@ -77,11 +82,19 @@ def scan(problem: TailProblem, criterion: str, beta_range: Range, scale_range: R
     for survivors, shrinkage in _LEVELS:
         patches = local.step(patches, shrinkage, data.fields)
         patches = patches[np.argsort(patches.values - patches.handicap, kind="stable")[:survivors]]
-    points, values = local.log_parameters(patches.best), patches.values - patches.handicap
+    laws = _laws(patches.best, grid.table)
+    values = patches.values - patches.handicap
     if values[1:].min(initial=np.inf) < values[0] + _TABLE_ERROR / objective.frequency:
-        values = objective(*_exact_fields(problem, points)) - patches.handicap
-    beta, scale = np.exp(points[np.argmin(values)])
+        values = selection_criterion(problem, laws, criterion) - patches.handicap
+    best = np.argmin(values)
+    beta, scale = np.ravel(laws.beta)[best], np.ravel(laws.scale)[best]
     return float(np.clip(beta, *beta_range)), float(np.clip(scale, *scale_range))
+
+
+def _laws(points: FloatArray, table: TailTable) -> GeneralizedNormal:
+    """The laws at m points, with parameters of shape (m, 1)."""
+    log_scale = points[:, 1] - table.log_median(points[:, 0])
+    return GeneralizedNormal(np.exp(points[:, :1]), np.exp(log_scale[:, None]))
 
 
 @dataclass(frozen=True)
@@ -101,7 +114,7 @@ class _Objective:
 
     def below(self, limits: FloatArray, log_kappa: FloatArray, log_neg_log_pit: FloatArray) -> FloatArray:
         """Values where the bound is at most a limit, and the bound elsewhere; (m, p), limits (m, 1)."""
-        if self.bound is None:
+        if self.bound is None or len(self.jumps) < _FEW:
             return self(log_kappa, log_neg_log_pit)
         values = self.bound(np.exp(log_kappa), self.frequency)
         some = np.nonzero(values <= limits)
@@ -133,8 +146,10 @@ class _TabulatedProblem:
     table: TailTable
     # The n values at the threshold, then the k values below it.
     log_abs: FloatArray
-    positive: BoolArray
-    below: IntArray
+    # Where the k values below the threshold are among these, then their values at the threshold; (2k,).
+    tail: IntArray
+    tail_positive: BoolArray
+    any_positive: bool
     # Σ w Θ(a) = Σ_{a > 0} w + Σ ± w Θ(−|a|).
     signed_weights: FloatArray
     positive_weight: float
@@ -142,29 +157,33 @@ class _TabulatedProblem:
 
     @classmethod
     def of(cls, problem: TailProblem, table: TailTable) -> _TabulatedProblem:
+        n, k = len(problem.at_threshold), len(problem.below)
         values = np.concatenate([problem.at_threshold, problem.at_values])
-        n = len(problem.at_threshold)
         positive = values > 0.0
         with np.errstate(divide="ignore"):
             log_abs = np.clip(np.log(np.abs(values)), -_LARGEST_LOG_ABS, _LARGEST_LOG_ABS)
-        signed_weights = np.where(positive[:n], -problem.weights, problem.weights)
-        positive_weight = float(problem.weights[positive[:n]].sum())
-        frequency = problem.excursion_frequency
-        return cls(table, log_abs, positive, problem.below, signed_weights, positive_weight, frequency)
+        tail = np.append(np.arange(n, n + k), problem.below)
+        return cls(
+            table=table,
+            log_abs=log_abs,
+            tail=tail,
+            tail_positive=positive[tail],
+            any_positive=bool(positive[tail].any()),
+            signed_weights=np.where(positive[:n], -problem.weights, problem.weights),
+            positive_weight=float(problem.weights[positive[:n]].sum()),
+            frequency=problem.excursion_frequency,
+        )
 
     def fields(self, points: FloatArray) -> Fields:
-        """log κ and log(−log U) at m points (log beta, log lambda)."""
+        """log κ and log(−log U) at m points."""
         n = len(self.signed_weights)
         log_tail = self._log_tail(points, self.log_abs)
         kappa = (np.exp(log_tail[:, :n]) @ self.signed_weights + self.positive_weight) / self.frequency
-        log_pit = self._log_pit(log_tail[:, n:], log_tail[:, self.below])
-        return np.log(np.maximum(kappa, _TINY)), _clipped_log(-log_pit)
+        return np.log(np.maximum(kappa, _TINY)), _clipped_log(-self._log_pit(log_tail[:, self.tail]))
 
     def log_pit(self, points: FloatArray) -> FloatArray:
         """log U at m points; (m, k)."""
-        n, k = len(self.signed_weights), len(self.below)
-        log_tail = self._log_tail(points, np.concatenate([self.log_abs[n:], self.log_abs[self.below]]))
-        return self._log_pit(log_tail[:, :k], log_tail[:, k:])
+        return self._log_pit(self._log_tail(points, self.log_abs[self.tail]))
 
     def _log_tail(self, points: FloatArray, log_abs: FloatArray) -> FloatArray:
         """log Θ(−|r|) at m points and given log|r|."""
@@ -172,32 +191,18 @@ class _TabulatedProblem:
         out: FloatArray = -np.exp(np.minimum(log_neg_log_q, _LARGEST_LOG)) - np.log(2.0)
         return out
 
-    def _log_pit(self, at_values: FloatArray, at_threshold: FloatArray) -> FloatArray:
-        """log U from the log tails at the values and at the threshold; (m, k)."""
-        n = len(self.signed_weights)
-        log_cdf = [
-            np.where(positive, np.log1p(-np.exp(log_tail)), log_tail) if positive.any() else log_tail
-            for positive, log_tail in (
-                (self.positive[n:], at_values),
-                (self.positive[self.below], at_threshold),
-            )
-        ]
-        return np.minimum(log_cdf[0] - log_cdf[1], 0.0)
-
-
-def _exact_fields(problem: TailProblem, points: FloatArray) -> Fields:
-    """log κ and log(−log U) at m points, without tables."""
-    beta, scale = np.exp(points).T
-    law = GeneralizedNormal(beta[:, None], scale[:, None])
-    kappa = problem.occurrence_ratio(law)
-    with np.errstate(divide="ignore"):
-        neg_log_pit = -np.log(problem.thresholded_pit(law))
-    return np.log(np.maximum(kappa, _TINY)), _clipped_log(neg_log_pit)
+    def _log_pit(self, log_tail: FloatArray) -> FloatArray:
+        """log U from log Θ(−|r|) at the values and at the threshold, (m, 2k); (m, k)."""
+        k = len(self.tail) // 2
+        log_cdf = log_tail
+        if self.any_positive:
+            log_cdf = np.where(self.tail_positive, np.log1p(-np.exp(log_tail)), log_tail)
+        return np.minimum(log_cdf[:, :k] - log_cdf[:, k:], 0.0)
 
 
 def _clipped_log(value: FloatArray) -> FloatArray:
     """Logarithm of a nonnegative value, within finite bounds."""
-    return np.log(np.clip(value, np.exp(_SMALLEST_LOG), np.exp(_LARGEST_LOG)))
+    return np.log(np.minimum(np.maximum(value, _SMALLEST), _LARGEST))
 
 
 @dataclass(frozen=True)
@@ -209,7 +214,7 @@ class _Grid:
     n_bins: int
     # Θ(−e^u) at the values u = log|a| − log lambda that bins and grid can meet, for each beta; (u, beta).
     tails: FloatArray
-    # Candidates (log beta, log lambda): the cells, one row per lambda, then the evenly spread points.
+    # Candidates: the cells of a grid of log lambda and log beta, row by row, then the evenly spread points.
     candidates: FloatArray
     # The cells around each evenly spread point and their bilinear weights; (even, 4).
     corners: IntArray
@@ -245,7 +250,7 @@ def _grid(beta_range: Range, scale_range: Range) -> _Grid:
     n_bins = int(np.ceil((_LOG_ABS_STOP - _LOG_ABS_START) / bin_width))
     n_ratios = n_bins + _BINS_PER_STEP * (_N_SCALE - 1)
     log_ratio = _LOG_ABS_START - box[1, 1] + bin_width * np.arange(n_ratios)
-    log_neg_log_q = table.log_neg_log_q(log_beta, np.zeros(_N_BETA), log_ratio)
+    log_neg_log_q = table.log_neg_log_q(log_beta, table.log_median(log_beta), log_ratio)
     tails = 0.5 * np.exp(-np.exp(np.minimum(log_neg_log_q, _LARGEST_LOG)))
     even = np.log(_evenly_spread(_N_EVEN, np.array([beta_range, scale_range])))
     position = (even - box[:, 0]) / steps
@@ -253,12 +258,14 @@ def _grid(beta_range: Range, scale_range: Range) -> _Grid:
     u, v = (position - corner).T
     cell = corner[:, 1] * _N_BETA + corner[:, 0]
     cells = np.column_stack([np.tile(log_beta, _N_SCALE), np.repeat(log_scale, _N_BETA)])
+    candidates = np.vstack([cells, even])
+    candidates[:, 1] += table.log_median(candidates[:, 0])
     return _Grid(
         table=table,
         bin_width=bin_width,
         n_bins=n_bins,
         tails=np.ascontiguousarray(tails.T),
-        candidates=np.vstack([cells, even]),
+        candidates=candidates,
         corners=cell[:, None] + np.array([0, 1, _N_BETA, _N_BETA + 1]),
         corner_weights=np.column_stack([(1 - u) * (1 - v), u * (1 - v), (1 - u) * v, u * v]),
     )
@@ -312,7 +319,7 @@ def _separated(values: FloatArray) -> IntArray:
 
 @dataclass(frozen=True)
 class _Patches:
-    """m parallelograms in the coordinates log beta and nu; see `_LocalSearch`."""
+    """m parallelograms along the valleys of the criterion."""
 
     centres: FloatArray  # (m, 2)
     widths: FloatArray  # (m, 2), half-widths along and across the valley
@@ -332,7 +339,7 @@ class _Patches:
         )
 
     def at(self, offsets: FloatArray) -> FloatArray:
-        """Points at offsets (p, 2) in [−1, 1]²; (m, p, 2)."""
+        """Points at offsets (m or 1, p, 2) in [−1, 1]²; (m, p, 2)."""
         steps = self.widths[:, None] * offsets
         steps[..., 1] += self.slopes[:, None] * steps[..., 0]
         return self.centres[:, None] + steps
@@ -340,56 +347,58 @@ class _Patches:
 
 @dataclass(frozen=True)
 class _LocalSearch:
-    """Local minimization in the coordinates log beta and nu, the logarithm of the median of |r|.
-
-    The criterion has long narrow valleys along which lambda changes fast and the predicted probabilities
-    slowly. In these coordinates valleys are nearly straight; patches turn along them.
-    """
+    """Minimization over patches that turn along the valley they are in, and shrink."""
 
     objective: _Objective
     table: TailTable
     box: FloatArray  # (2, 2), in log beta and log lambda
 
     def start(self, points: FloatArray, values: FloatArray) -> _Patches:
-        """Patches around points (log beta, log lambda), the first of which is preferred."""
+        """Patches around points, the first of which is preferred."""
         m = len(points)
-        points = np.column_stack([points[:, 0], points[:, 1] + self.table.log_median(points[:, 0])])
         widths, slopes = np.tile(_WIDTHS, (m, 1)), np.zeros(m)
         handicap = np.where(np.arange(m) == 0, _TIE, 0.0)
         return _Patches(self._inside_box(points, widths, slopes), widths, slopes, points, values, handicap)
 
     def step(
-        self, patches: _Patches, shrinkage: tuple[float, float], evaluate: Callable[[FloatArray], Fields]
+        self, patches: _Patches, shrinkage: tuple[float, float], fields: Callable[[FloatArray], Fields]
     ) -> _Patches:
         """Move every patch to its best point, turn it along the valley and shrink it."""
         m = np.arange(len(patches.centres))
-        log_kappa, log_neg_log_pit = evaluate(self.log_parameters(patches.at(_NODES).reshape(-1, 2)))
-        values = self.objective.below(
-            patches.values[:, None] + _SLACK,
-            log_kappa.reshape(len(m), -1) @ _INTERPOLATION.T,
-            _INTERPOLATION @ log_neg_log_pit.reshape(len(m), len(_NODES), -1),
-        )
-        points = patches.at(_POINTS)
-        log_median = self.table.log_median(points[:, :: len(_ACROSS), 0])
-        log_scale = points[..., 1] - np.repeat(log_median, len(_ACROSS), axis=1)
-        values += np.where((log_scale < self.box[1, 0]) | (log_scale > self.box[1, 1]), np.inf, _PENALTY)
+        values = self._values(patches, fields)
         argmin = np.argmin(values, axis=1)
-        best = points[m, argmin]
+        offsets = _POINTS[argmin]
+        best = patches.at(offsets[:, None])[:, 0]
         slopes = patches.slopes + _tilt(values) * patches.widths[:, 1] / patches.widths[:, 0]
         # A patch whose best point is on its edge, and not on that of the box, has further to go.
-        goes_on = np.abs(_POINTS[argmin]) == 1.0
+        goes_on = np.abs(offsets) == 1.0
         goes_on[:, 0] &= np.abs(best[:, :1] - self.box[0]).min(axis=1) > 1e-9
         widths = patches.widths * np.where(goes_on, np.maximum(shrinkage, 1.0), shrinkage)
         centres = self._inside_box(best, widths, slopes)
         return _Patches(centres, widths, slopes, best, values[m, argmin], patches.handicap)
 
-    def log_parameters(self, points: FloatArray) -> FloatArray:
-        """From (log beta, nu) to (log beta, log lambda); (m, 2)."""
-        return np.column_stack([points[:, 0], points[:, 1] - self.table.log_median(points[:, 0])])
+    def _values(self, patches: _Patches, fields: Callable[[FloatArray], Fields]) -> FloatArray:
+        """The criterion at the points of patches, interpolated from nodes; infinite outside the box; (m, p)."""
+        m = len(patches.centres)
+        log_kappa, log_neg_log_pit = fields(patches.at(_NODES[None]).reshape(-1, 2))
+        values = self.objective.below(
+            patches.values[:, None] + _SLACK,
+            log_kappa.reshape(m, -1) @ _INTERPOLATION.T,
+            _INTERPOLATION @ log_neg_log_pit.reshape(m, len(_NODES), -1),
+        )
+        values += _PENALTY
+        ridge = patches.at(_RIDGE[None])
+        log_scale = (ridge[..., 1] - self.table.log_median(ridge[..., 0]))[..., None]
+        log_scale = log_scale + patches.widths[:, 1, None, None] * _ACROSS
+        if log_scale.min() < self.box[1, 0] or log_scale.max() > self.box[1, 1]:
+            outside = (log_scale < self.box[1, 0]) | (log_scale > self.box[1, 1])
+            values[outside.reshape(m, -1)] = np.inf
+        return values
 
     def _inside_box(self, points: FloatArray, widths: FloatArray, slopes: FloatArray) -> FloatArray:
         """Centres of patches slid along their slopes to where beta stays in its range; (m, 2)."""
-        log_beta = np.clip(points[:, 0], self.box[0, 0] + widths[:, 0], self.box[0, 1] - widths[:, 0])
+        low, high = self.box[0, 0] + widths[:, 0], self.box[0, 1] - widths[:, 0]
+        log_beta = np.minimum(np.maximum(points[:, 0], low), high)
         return np.column_stack([log_beta, points[:, 1] + slopes * (log_beta - points[:, 0])])
 
 
@@ -420,5 +429,6 @@ def _product(u: FloatArray, v: FloatArray) -> FloatArray:
 _ALONG, _ACROSS = np.linspace(-1.0, 1.0, 9), np.linspace(-1.0, 1.0, 9)
 _NODES = _product(np.array([-1.0, 0.0, 1.0]), np.array([-1.0, 0.0, 1.0]))
 _POINTS = _product(_ALONG, _ACROSS)
+_RIDGE = _product(_ALONG, np.zeros(1))
 _INTERPOLATION = np.kron(_quadratic(_ALONG), _quadratic(_ACROSS))
 _PENALTY = _INERTIA * (_POINTS**2).sum(axis=1)

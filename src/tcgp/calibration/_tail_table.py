@@ -46,18 +46,17 @@ class TailTable:
         out: FloatArray = np.interp(log_beta, self._fine_grid, self._log_median)
         return out
 
-    def log_neg_log_q(self, log_beta: FloatArray, log_scale: FloatArray, log_abs: FloatArray) -> FloatArray:
-        """H at m laws, given as arrays (m,), and at n values of log|r|; (m, n)."""
+    def log_neg_log_q(self, log_beta: FloatArray, nu: FloatArray, log_abs: FloatArray) -> FloatArray:
+        """H at m laws, given by log beta and nu = log scale + log median (m,), and n values of log|r|; (m, n)."""
         row = (log_beta - self.start) / self.step
-        i = np.clip(row.astype(np.intp), 0, _LOG_BETA_STEPS - 1)
+        i = np.minimum(row.astype(np.intp), _LOG_BETA_STEPS - 1)
         u = (row - i)[:, None]
-        shift = log_scale + self.log_median(log_beta)
-        log_ratio = log_abs - shift[:, None]
+        log_ratio = log_abs - nu[:, None]
         zeta = np.where(log_ratio > 0.0, np.exp(log_beta)[:, None] * log_ratio, log_ratio)
         # Below the table H goes on with the slope of its first cell, above it with slope 1, its limit.
         beyond = np.maximum(zeta - _ZETA_STOP, 0.0)
         column = (zeta - beyond - _ZETA_START) * (1.0 / _ZETA_STEP)
-        j = np.clip(column, 0.0, self._columns - 2.0).astype(np.intp)
+        j = np.minimum(np.maximum(column, 0.0), self._columns - 2.0).astype(np.intp)
         v = column - j
         j += (i * self._columns)[:, None]
         values = self._values

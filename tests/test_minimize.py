@@ -78,6 +78,22 @@ def test_the_function_gets_the_form_that_its_space_says(bounds: object, kind: ty
     assert fun(result.x) == result.fun
 
 
+def test_a_result_draws_itself() -> None:
+    figure = minimize(bowl, SQUARE, n_evals=10, n_initial=6, rng=0).plot()
+    assert figure.axes
+
+
+def test_importing_the_optimizer_loads_nothing_heavy() -> None:
+    script = """
+import sys, tcgp
+tcgp.Optimizer, tcgp.minimize, tcgp.Space
+heavy = {"matplotlib", "scipy.optimize", "scipy.stats", "multiprocessing", "concurrent.futures"}
+print(sorted(heavy & set(sys.modules)))
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout == "[]\n"
+
+
 # ---- budgets ----
 
 
@@ -372,6 +388,44 @@ def test_with_workers_nothing_is_lost_and_nothing_evaluated_twice(kind: str, log
     assert max(Counter(calls).values()) == 1
     assert result.func_vals.tolist() == [bowl(x) for x in result.x_iters]
     assert (result.status, result.nfev) == (0, 24)
+
+
+class ForeignFuture:
+    """A future with no more than those of Dask and of concurrent.futures have in common."""
+
+    def __init__(self, future: concurrent.futures.Future[Any]) -> None:
+        self._future = future
+
+    def add_done_callback(self, callback: Any) -> None:
+        self._future.add_done_callback(lambda _: callback(self))
+
+    def result(self) -> Any:
+        return self._future.result()
+
+    def cancel(self) -> None:
+        self._future.cancel()
+
+
+class ForeignExecutor:
+    """An executor that is no `concurrent.futures.Executor`, and says how many workers it has as Dask does."""
+
+    def __init__(self, executor: concurrent.futures.Executor) -> None:
+        self._executor = executor
+
+    def submit(self, function: Any, *arguments: Any) -> ForeignFuture:
+        return ForeignFuture(self._executor.submit(function, *arguments))
+
+    def nthreads(self) -> dict[str, int]:
+        return {"tcp://one": 2, "tcp://two": 1}
+
+
+def test_an_executor_of_another_make_serves_as_it_is() -> None:
+    with concurrent.futures.ThreadPoolExecutor(3) as executor:
+        foreign = ForeignExecutor(executor)
+        assert crew_for(foreign, bowl).capacity == 3
+        result = minimize(bowl, SQUARE, n_evals=12, method="gp", n_initial=9, rng=0, workers=foreign)
+    assert (result.nfev, result.status) == (12, 0)
+    assert result.func_vals.tolist() == [bowl(x) for x in result.x_iters]
 
 
 def test_evaluations_run_at_the_same_time() -> None:

@@ -42,7 +42,7 @@ def test_number_of_coordinates_counts_one_hot_codes() -> None:
 
 def test_size_is_finite_only_without_reals() -> None:
     assert MIXED.size == math.inf
-    assert Space([Integer(1, 3), Categorical("ab cd".split()), Integer(0, 1)]).size == 12
+    assert Space([Integer(1, 3), Categorical(["ab", "cd"]), Integer(0, 1)]).size == 12
 
 
 def test_points_lists_every_point_once() -> None:

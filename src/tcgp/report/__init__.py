@@ -1,0 +1,22 @@
+"""The living report of a run: one HTML file that needs no server and no network.
+
+`tcgp.minimize(..., report="run.html")` keeps it up to date while a run is on; `report_from_journal` makes it
+of a journal at any time.
+"""
+
+from tcgp.report.data import Note, State, calibration_sentence, notes_from_journal, report_data
+from tcgp.report.page import render, write_atomically
+from tcgp.report.writer import Reporter, report_from_journal, report_from_optimizer
+
+__all__ = [
+    "Note",
+    "Reporter",
+    "State",
+    "calibration_sentence",
+    "notes_from_journal",
+    "render",
+    "report_data",
+    "report_from_journal",
+    "report_from_optimizer",
+    "write_atomically",
+]

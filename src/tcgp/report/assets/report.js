@@ -1,0 +1,716 @@
+"use strict";
+// Draws the report from the JSON in #data. Strings of the run reach the page through textContent only.
+(() => {
+  const D = JSON.parse(document.getElementById("data").textContent);
+  const P = D.parameters, E = D.evaluations, N = E.y.length;
+  const root = document.getElementById("report"), tip = document.getElementById("tip");
+  const NS = "http://www.w3.org/2000/svg";
+  const KEY = "tcgp-report:" + location.pathname;
+  const memory = recall();
+
+  // ---- elements ----
+  function add(parent, tag, className, text) {
+    const element = document.createElement(tag);
+    if (className) element.className = className;
+    if (text !== undefined && text !== null) element.textContent = String(text);
+    parent.appendChild(element);
+    return element;
+  }
+  function draw(parent, tag, attributes, text) {
+    const element = document.createElementNS(NS, tag);
+    for (const name in attributes) element.setAttribute(name, attributes[name]);
+    if (text !== undefined) element.textContent = text;
+    parent.appendChild(element);
+    return element;
+  }
+  function card(parent, title, caption, className) {
+    const section = add(parent, "section", className);
+    add(section, "h2", "", title);
+    if (caption) add(section, "p", "soft", caption);
+    return section;
+  }
+  function canvas(parent, chart, label, width, height) {
+    const figure = add(parent, "figure");
+    return draw(figure, "svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label, "data-chart": chart });
+  }
+  const cut = (text, n) => (text.length > n ? text.slice(0, n - 1) + "…" : text);
+  function number(v, digits) {
+    if (v === null || v === undefined || Number.isNaN(v)) return "–";
+    if (v === 0) return "0";
+    const size = Math.abs(v), d = digits || 6;
+    if (size >= 1e6 || size < 1e-4) return v.toExponential(Math.max(d - 3, 1)).replace(/\.?0+e/, "e").replace("e+", "e");
+    return String(Number(v.toPrecision(d)));
+  }
+  function seconds(v) {
+    if (v === null || v === undefined) return "–";
+    if (v < 0.0995) return number(v * 1000, 2) + " ms";
+    if (v < 120) return number(v, 3) + " s";
+    if (v < 7200) return number(v / 60, 3) + " min";
+    return v < 172800 ? number(v / 3600, 3) + " h" : number(v / 86400, 3) + " d";
+  }
+
+  // ---- scales: each has at(value), ticks, and show(value) ----
+  function linear(low, high, from, to, n) {
+    if (!(high > low)) { const m = Math.abs(low) * 0.05 || 1; low -= m; high += m; }
+    const rough = (high - low) / (n || 5), power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((k) => k * power).find((s) => s >= rough * 0.999);
+    const ticks = [];
+    for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) ticks.push(k === 0 ? 0 : k * step);
+    const digits = Math.max(1, Math.ceil(Math.log10(Math.max(Math.abs(low), Math.abs(high)) / step)) + 1);
+    return { at: (v) => from + ((v - low) / (high - low)) * (to - from), back: (p) => low + ((p - from) / (to - from)) * (high - low),
+      low, high, ticks, show: (v) => number(v, Math.min(digits, 12)) };
+  }
+  function logarithmic(low, high, from, to) {
+    let a = Math.log10(low), b = Math.log10(high);
+    if (!(b > a)) { a -= 0.5; b += 0.5; }
+    let ticks = [];
+    const stride = Math.max(1, Math.ceil((b - a) / 6));
+    for (let k = Math.ceil(a - 1e-9); k <= b + 1e-9; k += stride) ticks.push(10 ** k);
+    if (ticks.length < 2) {
+      const inner = linear(10 ** a, 10 ** b, 0, 1, 4);
+      ticks = inner.ticks.filter((v) => v > 0);
+    }
+    return { at: (v) => from + ((Math.log10(v) - a) / (b - a)) * (to - from), back: (p) => 10 ** (a + ((p - from) / (to - from)) * (b - a)),
+      low: 10 ** a, high: 10 ** b, ticks, show: (v) => number(v, 3) };
+  }
+  function along(p, from, to, n) {
+    if (p.labels) {
+      const k = p.labels.length, stride = Math.max(1, Math.ceil(k / (n || 6)));
+      const ticks = p.labels.map((_, i) => i).filter((i) => i % stride === 0);
+      return { at: (v) => from + ((v + 0.5) / k) * (to - from), low: -0.5, high: k - 0.5, ticks, show: (v) => cut(p.labels[v], 12) };
+    }
+    const pad = p.type === "integer" ? 0.5 : 0;
+    if (p.log) return logarithmic(p.low - pad, p.high + pad, from, to);
+    const scale = linear(p.low - pad, p.high + pad, from, to, n || 4);
+    if (pad) scale.ticks = scale.ticks.filter(Number.isInteger);
+    return scale;
+  }
+  const word = (p, v) => (p.labels ? p.labels[v] : p.type === "integer" ? String(v) : number(v, 6));
+  function spread(values, share) {
+    const known = values.filter((v) => v !== null && Number.isFinite(v));
+    let low = Infinity, high = -Infinity;
+    for (const v of known) { if (v < low) low = v; if (v > high) high = v; }
+    if (!known.length) return [0, 1];
+    const margin = (high - low) * (share || 0) || (high === low ? Math.abs(low) * 0.05 || 1 : 0);
+    return [low - margin, high + margin];
+  }
+
+  // ---- frames ----
+  function frame(svg, box, x, y, options) {
+    const o = options || {};
+    for (const v of y.ticks) {
+      const py = y.at(v);
+      draw(svg, "line", { x1: box.left, x2: box.right, y1: py, y2: py, class: "grid" });
+      const g = draw(svg, "g", { class: "tick" });
+      draw(g, "text", { x: box.left - 6, y: py + 4, "text-anchor": "end" }, y.show(v));
+    }
+    for (const v of x.ticks) {
+      const px = x.at(v);
+      draw(svg, "line", { x1: px, x2: px, y1: box.bottom, y2: box.bottom + 4, class: "axis" });
+      const g = draw(svg, "g", { class: "tick" });
+      const anchor = px > box.right - 14 && o.tight ? "end" : px < box.left + 14 && o.tight ? "start" : "middle";
+      draw(g, "text", { x: px, y: box.bottom + 16, "text-anchor": anchor }, x.show(v));
+    }
+    draw(svg, "path", { d: `M${box.left} ${box.top}V${box.bottom}H${box.right}`, class: "axis" });
+    if (o.xlabel) draw(svg, "text", { x: (box.left + box.right) / 2, y: box.bottom + 33, "text-anchor": "middle", class: "label" }, o.xlabel);
+    if (o.ylabel) draw(svg, "text", { x: 0, y: box.top - 9, class: "label" }, o.ylabel);
+  }
+  function path(xs, ys, x, y, steps) {
+    let d = "", pen = false;
+    for (let i = 0; i < xs.length; i++) {
+      if (ys[i] === null || ys[i] === undefined || !Number.isFinite(y.at(ys[i]))) { pen = false; continue; }
+      const px = x.at(xs[i]).toFixed(1), py = y.at(ys[i]).toFixed(1);
+      d += pen ? (steps ? `H${px}V${py}` : `L${px} ${py}`) : `M${px} ${py}`;
+      pen = true;
+    }
+    return d;
+  }
+  const cross = (x, y, r) => `M${x - r} ${y - r}L${x + r} ${y + r}M${x - r} ${y + r}L${x + r} ${y - r}`;
+  function star(x, y, r) {
+    const points = [];
+    for (let k = 0; k < 10; k++) {
+      const a = -Math.PI / 2 + (k * Math.PI) / 5, s = k % 2 ? r * 0.45 : r;
+      points.push(`${(x + s * Math.cos(a)).toFixed(1)},${(y + s * Math.sin(a)).toFixed(1)}`);
+    }
+    return points.join(" ");
+  }
+  function legend(parent, items) {
+    const list = add(parent, "ul", "legend");
+    for (const [shape, text] of items) {
+      const item = add(list, "li");
+      const svg = draw(item, "svg", { viewBox: "0 0 24 12", "aria-hidden": "true" });
+      shape(svg);
+      item.appendChild(document.createTextNode(text));
+    }
+  }
+  const stroke = (className) => (svg) => draw(svg, "path", { d: "M1 6H23", class: "line " + className });
+  const disc = (className) => (svg) => draw(svg, "circle", { cx: 12, cy: 6, r: 4, class: className });
+  const patch = (className) => (svg) => draw(svg, "rect", { x: 2, y: 1, width: 20, height: 10, class: className });
+  const mark = (svg) => draw(svg, "path", { d: cross(12, 6, 4), class: "cross" });
+  const asterisk = (svg) => draw(svg, "polygon", { points: star(12, 6, 6), class: "star" });
+
+  // ---- tooltips ----
+  function show(event, lines) {
+    tip.textContent = "";
+    for (const line of lines) add(tip, "div", "", line);
+    tip.hidden = false;
+    const width = tip.offsetWidth, height = tip.offsetHeight;
+    const x = event.clientX + 14 + width > innerWidth ? Math.max(event.clientX - width - 14, 4) : event.clientX + 14;
+    const y = event.clientY + 14 + height > innerHeight ? Math.max(event.clientY - height - 10, 4) : event.clientY + 14;
+    tip.style.left = x + "px";
+    tip.style.top = y + "px";
+  }
+  const hide = () => { tip.hidden = true; };
+  function place(svg, event) {
+    const r = svg.getBoundingClientRect(), v = svg.viewBox.baseVal;
+    return [((event.clientX - r.left) / r.width) * v.width, ((event.clientY - r.top) / r.height) * v.height];
+  }
+  // Shows the nearest of points [{x, y, lines()}] within reach, with a ring around it.
+  function hover(svg, points, reach) {
+    const ring = draw(svg, "circle", { r: 7, class: "ring", visibility: "hidden" });
+    const leave = () => { ring.setAttribute("visibility", "hidden"); hide(); };
+    const move = (event) => {
+      const [px, py] = place(svg, event);
+      let nearest = null, least = (reach || 26) ** 2;
+      for (const p of points) {
+        const d = (p.x - px) ** 2 + (p.y - py) ** 2;
+        if (d < least) { least = d; nearest = p; }
+      }
+      if (!nearest) return leave();
+      ring.setAttribute("cx", nearest.x);
+      ring.setAttribute("cy", nearest.y);
+      ring.setAttribute("visibility", "visible");
+      show(event, nearest.lines());
+    };
+    svg.addEventListener("pointermove", move);
+    svg.addEventListener("pointerdown", move);
+    svg.addEventListener("pointerleave", leave);
+  }
+  const ORIGIN = { design: "initial design", criterion: "chosen by the model", exploration: "exploration", given: "given by the user" };
+  function describe(i) {
+    const run = E.id[i] === null ? "" : `, run ${E.id[i]}`;
+    const lines = [`evaluation ${i + 1}${run} (${ORIGIN[E.source[i]] || E.source[i]})`];
+    lines.push(E.y[i] === null ? `failed: ${E.reason[i] || "no reason given"}` : `value ${number(E.y[i], 10)}`);
+    P.slice(0, 24).forEach((p, k) => lines.push(`${p.name} = ${word(p, E.x[i][k])}`));
+    if (P.length > 24) lines.push(`and ${P.length - 24} more parameters`);
+    return lines;
+  }
+
+  // ---- facts ----
+  const failed = E.y.filter((y) => y === null).length;
+  const running = [];  // best value so far
+  let bestIndex = -1;
+  E.y.forEach((y, i) => {
+    if (y !== null && (bestIndex < 0 || y < E.y[bestIndex])) bestIndex = i;
+    running.push(bestIndex < 0 ? null : E.y[bestIndex]);
+  });
+  const isDesign = (i) => E.source[i] === "design" || (E.source[i] === "given" && i < D.n_initial);
+  const widthOf = (element, fallback) => Math.max(280, Math.round(element.clientWidth - 34) || fallback);
+
+  function head() {
+    const header = add(root, "header");
+    add(header, "h1", "", D.title);
+    add(header, "span", D.state.running ? "status on" : "status", D.state.running ? "● running" : "■ " + (D.state.text.startsWith("as of") ? "snapshot" : "finished"));
+    const when = add(header, "span", "soft");
+    const tell = () => {
+      const age = Math.max(0, Date.now() / 1000 - D.state.written);
+      const at = new Date(D.state.written * 1000).toLocaleString();
+      when.textContent = `written ${at}` + (age > 5 ? ` (${seconds(Math.round(age))} ago)` : "");
+    };
+    tell();
+    setInterval(tell, 5000);
+    if (D.state.refresh) {
+      const button = add(header, "button", "pause");
+      const label = () => {
+        button.textContent = memory.paused ? "refresh again" : `refreshes every ${seconds(D.state.refresh)}: pause`;
+        button.setAttribute("aria-pressed", String(Boolean(memory.paused)));
+      };
+      button.addEventListener("click", () => { memory.paused = !memory.paused; remember(); label(); });
+      label();
+    }
+    const facts = add(root, "dl", "facts");
+    const fact = (name, value) => { const f = add(facts, "div", "fact"); add(f, "dt", "", name); add(f, "dd", "", value); };
+    fact("best value", bestIndex < 0 ? "none yet" : number(E.y[bestIndex], 7));
+    fact("found at evaluation", bestIndex < 0 ? "–" : bestIndex + 1);
+    fact("evaluations", D.state.n_evals ? `${N} of ${D.state.n_evals}` : N);
+    fact("failed", failed);
+    fact("under way", D.pending.length);
+    const spent = E.simulator.reduce((a, b) => a + (b || 0), 0);
+    if (spent > 0) fact("time in the simulator", seconds(spent));
+    if (D.state.text && !D.state.running) add(root, "p", "soft", "Why it stands still: " + D.state.text + ".");
+  }
+
+  // ---- best value so far ----
+  function convergence() {
+    const section = card(root, "Best value so far", "Every evaluation, and the lowest value found up to then. Drag over the chart to zoom in; double-click to see everything.");
+    const buttons = add(section, "div", "buttons");
+    const holder = add(section, "div");
+    const known = E.y.filter((y) => y !== null);
+    const [least, most] = spread(known);
+    const positive = known.length > 0 && least > 0;
+    if (memory.log === undefined) memory.log = positive && most > 1000 * least;
+    const scaleButton = add(buttons, "button", "", "logarithmic");
+    scaleButton.disabled = !positive;
+    if (!positive) scaleButton.hidden = true;
+    const reset = add(buttons, "button", "reset", "show everything");
+    const focus = add(buttons, "button", "focus", "zoom to the best tenth");
+    scaleButton.addEventListener("click", () => { memory.log = !memory.log; memory.zoom = null; remember(); render(); });
+    reset.addEventListener("click", () => { memory.zoom = null; remember(); render(); });
+    focus.addEventListener("click", () => {
+      const sorted = [...known].sort((a, b) => a - b), tenth = sorted[Math.ceil(sorted.length / 10)] ?? sorted[sorted.length - 1];
+      const margin = (tenth - sorted[0]) * 0.08;
+      memory.zoom = [0, N + 1, memory.log && positive ? sorted[0] * 0.98 : sorted[0] - margin, tenth + margin];
+      remember();
+      render();
+    });
+    function render() {
+      holder.textContent = "";
+      scaleButton.setAttribute("aria-pressed", String(Boolean(memory.log && positive)));
+      reset.hidden = !memory.zoom;
+      focus.hidden = known.length < 10;
+      const width = widthOf(section, 1100), height = Math.min(380, Math.max(270, width * 0.5));
+      const svg = canvas(holder, "convergence", "Best value so far against the number of evaluations", width, height);
+      svg.classList.add("zoomable");
+      const box = { left: 64, right: width - 10, top: 24, bottom: height - 42 };
+      const log = memory.log && positive, z = memory.zoom;
+      let [low, high] = z ? [z[2], z[3]] : log ? [least / 1.15, most * 1.15] : spread(known, 0.06);
+      if (log && !(low > 0)) low = least / 1.15;
+      const x = z ? linear(z[0], z[1], box.left, box.right, width / 110) : linear(0, Math.max(N + 1, D.state.n_evals || 0), box.left, box.right, width / 110);
+      x.ticks = x.ticks.filter(Number.isInteger);
+      const y = log ? logarithmic(low, high, box.bottom, box.top) : linear(low, high, box.bottom, box.top, 5);
+      frame(svg, box, x, y, { xlabel: "evaluations", ylabel: "value" });
+      const clip = draw(draw(svg, "defs", {}), "clipPath", { id: "view" });
+      draw(clip, "rect", { x: box.left, y: box.top - 12, width: box.right - box.left, height: box.bottom - box.top + 14 });
+      const plot = draw(svg, "g", { "clip-path": "url(#view)" });
+      const points = [];
+      const inside = (px, py) => px >= box.left - 1 && px <= box.right + 1 && py >= box.top - 8 && py <= box.bottom + 2;
+      draw(plot, "path", { d: path(running.map((_, i) => i + 1), running, x, y, true), class: "line m best" });
+      E.y.forEach((value, i) => {
+        const px = x.at(i + 1);
+        if (value === null) {
+          const py = box.top - 4;
+          draw(plot, "path", { d: cross(px, py, 4), class: "cross" });
+          if (inside(px, py)) points.push({ x: px, y: py, lines: () => describe(i) });
+          return;
+        }
+        const py = y.at(value);
+        if (!inside(px, py)) return;
+        if (i === bestIndex) draw(plot, "polygon", { points: star(px, py, 9), class: "star" });
+        else draw(plot, "circle", { cx: px.toFixed(1), cy: py.toFixed(1), r: N > 300 ? 2.4 : 3.4, class: isDesign(i) ? "point design" : "point" });
+        points.push({ x: px, y: py, lines: () => describe(i) });
+      });
+      hover(svg, points);
+      brush(svg, box, x, y, (zoom) => { memory.zoom = zoom; remember(); render(); });
+      svg.addEventListener("dblclick", () => { memory.zoom = null; remember(); render(); });
+      legend(holder, [[stroke("m"), "best so far"], [disc("point design"), "initial design or given"], [disc("point"), "chosen by the model"], [asterisk, "best"], [mark, "failed (at the upper edge)"]]);
+    }
+    redraw(render);
+  }
+  function brush(svg, box, x, y, done) {
+    let start = null, rect = null;
+    const clamp = (v, a, b) => Math.min(Math.max(v, a), b);
+    svg.addEventListener("pointerdown", (event) => {
+      if (event.pointerType === "touch" || event.button !== 0) return;
+      start = place(svg, event);
+      event.preventDefault();
+    });
+    const corners = (event) => {
+      const [px, py] = place(svg, event);
+      return [clamp(Math.min(px, start[0]), box.left, box.right), clamp(Math.max(px, start[0]), box.left, box.right),
+        clamp(Math.min(py, start[1]), box.top, box.bottom), clamp(Math.max(py, start[1]), box.top, box.bottom)];
+    };
+    svg.addEventListener("pointermove", (event) => {
+      if (!start) return;
+      const [a, b, c, d] = corners(event);
+      if (!rect) rect = draw(svg, "rect", { class: "brush" });
+      for (const [name, v] of [["x", a], ["y", c], ["width", b - a], ["height", d - c]]) rect.setAttribute(name, v);
+    });
+    svg.addEventListener("pointerup", (event) => {
+      if (!start) return;
+      const [a, b, c, d] = corners(event);
+      start = null;
+      if (rect) rect.remove();
+      rect = null;
+      if (b - a > 8 && d - c > 8) done([x.back(a), x.back(b), y.back(d), y.back(c)]);
+    });
+    svg.addEventListener("pointerleave", () => { start = null; if (rect) rect.remove(); rect = null; });
+  }
+
+  // ---- where it sampled ----
+  const LINES = 1000;
+  function samples() {
+    const order = E.y.map((_, i) => i).filter((i) => E.y[i] !== null).sort((a, b) => E.y[b] - E.y[a]);
+    const rank = new Map(order.map((i, k) => [i, order.length > 1 ? k / (order.length - 1) : 1]));
+    const shown = [...E.y.map((_, i) => i).filter((i) => E.y[i] === null).slice(-LINES), ...order.slice(-LINES)];
+    const more = N > shown.length ? ` The ${shown.length} best and latest failed of ${N} are drawn.` : "";
+    const section = card(root, "Where it sampled", "One line per evaluation, across all parameters to its value: the darker (brighter in dark mode) the better. Point at a line to read it." + more);
+    const holder = add(section, "div");
+    const [low, high] = spread(E.y, 0.02);
+    const positive = low > 0 && high > 1000 * spread(E.y)[0] && spread(E.y)[0] > 0;
+    redraw(() => {
+      holder.textContent = "";
+      const width = widthOf(section, 1100), upright = width < 62 * (P.length + 1);
+      const axes = P.length + 1, height = upright ? Math.max(200, 46 * axes + 30) : 330;
+      const svg = canvas(holder, "samples", "Parallel coordinates of all evaluations", width, height);
+      const from = upright ? 12 : height - 34, to = upright ? width - 16 : 46;
+      const [least, most] = spread(E.y);
+      const value = positive ? logarithmic(least, most, from, to) : linear(low, high, from, to, 5);
+      const scales = [...P.map((p) => along(p, from, to, upright ? width / 90 : 6)), value];
+      const position = (k) => upright ? 34 + (k * (height - 60)) / (axes - 1) : 48 + (k * (width - 110)) / (axes - 1);
+      const pointAt = (k, v) => (upright ? [scales[k].at(v), position(k)] : [position(k), scales[k].at(v)]);
+      const polyline = (i) => {
+        const points = E.x[i].map((v, k) => pointAt(k, v));
+        if (E.y[i] !== null) points.push(pointAt(axes - 1, E.y[i]));
+        return points;
+      };
+      const threads = draw(svg, "g", {});
+      const lines = shown.map((i) => {
+        const points = polyline(i);
+        const line = draw(threads, "path", { d: "M" + points.map((q) => q.map((v) => v.toFixed(1)).join(" ")).join("L"), class: "thread" + (E.y[i] === null ? " failed" : i === bestIndex ? " top" : "") });
+        if (E.y[i] !== null && i !== bestIndex) line.style.stroke = `color-mix(in oklab, var(--good) ${(100 * rank.get(i)).toFixed(1)}%, var(--poor))`;
+        return { i, points, line };
+      });
+      for (let k = 0; k < axes; k++) {
+        const at = position(k), name = k < P.length ? P[k].name : "value";
+        const g = draw(svg, "g", { class: "tick" });
+        if (upright) {
+          draw(svg, "line", { x1: from, x2: to, y1: at, y2: at, class: "axis" });
+          draw(svg, "text", { x: from, y: at - 8, class: "name" }, cut(name, Math.floor(width / 9)));
+          for (const v of scales[k].ticks) draw(g, "text", { x: scales[k].at(v), y: at + 13, "text-anchor": "middle" }, scales[k].show(v));
+        } else {
+          draw(svg, "line", { x1: at, x2: at, y1: from, y2: to, class: "axis" });
+          const label = draw(svg, "text", { x: at, y: to - 14, "text-anchor": "middle", class: "name" }, cut(name, Math.max(6, Math.floor(width / axes / 8))));
+          draw(label, "title", {}, name);
+          for (const v of scales[k].ticks) draw(g, "text", { x: at + 5, y: scales[k].at(v) + 4 }, scales[k].show(v));
+        }
+      }
+      let hot = null;
+      const leave = () => { if (hot) hot.classList.remove("hot"); hot = null; hide(); };
+      const move = (event) => {
+        const q = place(svg, event);
+        let least2 = 12 ** 2, nearest = null;
+        for (const item of lines) {
+          for (let k = 1; k < item.points.length; k++) {
+            const d = distance2(q, item.points[k - 1], item.points[k]);
+            if (d <= least2) { least2 = d; nearest = item; }
+          }
+        }
+        if (!nearest) return leave();
+        if (hot) hot.classList.remove("hot");
+        hot = nearest.line;
+        hot.classList.add("hot");
+        threads.appendChild(hot);
+        show(event, describe(nearest.i));
+      };
+      svg.addEventListener("pointermove", move);
+      svg.addEventListener("pointerdown", move);
+      svg.addEventListener("pointerleave", leave);
+      legend(holder, [[stroke("m"), "best"], [(s) => { draw(s, "path", { d: "M1 6H23", class: "thread failed" }).style.strokeWidth = 2; }, "failed (no value)"]]);
+    });
+  }
+  function distance2(q, a, b) {
+    const dx = b[0] - a[0], dy = b[1] - a[1], length = dx * dx + dy * dy || 1;
+    const t = Math.min(1, Math.max(0, ((q[0] - a[0]) * dx + (q[1] - a[1]) * dy) / length));
+    return (q[0] - a[0] - t * dx) ** 2 + (q[1] - a[1] - t * dy) ** 2;
+  }
+
+  // ---- slices ----
+  function slices() {
+    const S = D.slices;
+    if (!S || bestIndex < 0) return;
+    const best = E.x[bestIndex], level = Math.round(100 * S.level);
+    const section = card(root, "What the model expects around the best point", `Each chart moves one parameter and holds the others at the best point: the model's mean with its ${level} % interval, and below it the expected improvement, scaled to its own maximum.`, "long");
+    const grid = add(section, "div", "small");
+    S.along.forEach((view, k) => {
+      if (!view) return;
+      const p = P[k];
+      const cell = add(grid, "div");
+      const width = 290, height = 214, box = { left: 52, right: width - 8, top: 24, bottom: 138 }, lower = { top: 150, bottom: 186 };
+      const svg = canvas(cell, "slice", "Slice along a parameter", width, height);
+      const x = along(p, box.left, box.right, 4);
+      // Intervals of a heavy-tailed law would squeeze the mean: the view follows the mean, and the interval up to four times its range.
+      const [a, b] = spread([...view.mean, E.y[bestIndex]], 0.1), [c, d] = spread([...view.lower, ...view.upper]);
+      const y = linear(Math.max(a - 1.5 * (b - a), Math.min(a, c)), Math.min(b + 1.5 * (b - a), Math.max(b, d)), box.bottom, box.top, 3);
+      frame(svg, box, { ticks: [] }, y);
+      const clip = draw(draw(svg, "defs", {}), "clipPath", { id: "slice" + k });
+      draw(clip, "rect", { x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top });
+      const plot = draw(svg, "g", { "clip-path": `url(#slice${k})` });
+      const top = Math.max(...view.ei.map((v) => v || 0)), e = linear(0, top || 1, lower.bottom, lower.top, 2);
+      if (p.labels) {
+        const half = Math.min(16, (0.35 * (box.right - box.left)) / p.labels.length);
+        view.values.forEach((v, i) => {
+          const px = x.at(v), y1 = y.at(view.upper[i]), y2 = y.at(view.lower[i]);
+          draw(plot, "rect", { x: px - half, width: 2 * half, y: y1, height: Math.max(y2 - y1, 0.5), class: "band" });
+          draw(plot, "path", { d: `M${px - half} ${y.at(view.mean[i])}H${px + half}`, class: "line c" });
+          draw(svg, "rect", { x: px - half, width: 2 * half, y: e.at(view.ei[i] || 0), height: Math.max(lower.bottom - e.at(view.ei[i] || 0), 0), class: "ei" });
+        });
+      } else {
+        const back = [...view.values.keys()].reverse();
+        draw(plot, "path", { d: path(view.values, view.upper, x, y) + path(back.map((i) => view.values[i]), back.map((i) => view.lower[i]), x, y).replace("M", "L") + "Z", class: "band" });
+        draw(plot, "path", { d: path(view.values, view.mean, x, y), class: "line c mean" });
+        const xs = [view.values[0], ...view.values, view.values[view.values.length - 1]];
+        draw(svg, "path", { d: path(xs, [0, ...view.ei.map((v) => v || 0), 0], x, e) + "Z", class: "ei" });
+      }
+      draw(svg, "line", { x1: x.at(best[k]), x2: x.at(best[k]), y1: box.top, y2: lower.bottom, class: "here" });
+      draw(svg, "polygon", { points: star(x.at(best[k]), y.at(E.y[bestIndex]), 7), class: "star" });
+      draw(svg, "path", { d: `M${box.left} ${lower.bottom}H${box.right}`, class: "axis" });
+      draw(svg, "text", { x: box.left - 6, y: lower.bottom - 12, "text-anchor": "end", class: "label" }, "EI");
+      for (const v of x.ticks) {
+        const g = draw(svg, "g", { class: "tick" });
+        const px = x.at(v);
+        draw(g, "text", { x: px, y: lower.bottom + 15, "text-anchor": px > box.right - 12 ? "end" : "middle" }, x.show(v));
+      }
+      draw(svg, "text", { x: box.left, y: 13, class: "name" }, cut(p.name, 32));
+      hover(svg, view.values.map((v, i) => ({ x: x.at(v), y: y.at(view.mean[i]), lines: () => [`${p.name} = ${word(p, v)}`, `mean ${number(view.mean[i])}`, `${level} % interval ${number(view.lower[i])} to ${number(view.upper[i])}`, `sd ${number(view.sd[i])}`, `expected improvement ${number(view.ei[i], 4)}`] })), 120);
+    });
+    legend(section, [[stroke("c"), "mean"], [patch("band"), `${level} % interval`], [patch("ei"), "expected improvement"], [asterisk, "best point"]]);
+  }
+  function heat(parent) {
+    const S = D.slices, H = S && S.over;
+    if (!H || bestIndex < 0) return;
+    const section = card(parent, "The two parameters that matter most", "Those along which the mean changes most through the best point; the others are held there. Circles are evaluations, seen through the other parameters.");
+    const buttons = add(section, "div", "buttons");
+    const holder = add(section, "div");
+    const kinds = [["mean", "mean"], ["sd", "standard deviation"], ["ei", "expected improvement"]];
+    const made = kinds.map(([kind, label]) => {
+      const button = add(buttons, "button", "heat-" + kind, label);
+      button.addEventListener("click", () => { memory.heat = kind; remember(); render(); });
+      return [kind, button];
+    });
+    function render() {
+      holder.textContent = "";
+      const kind = memory.heat || "mean";
+      made.forEach(([name, button]) => button.setAttribute("aria-pressed", String(name === kind)));
+      const width = Math.min(widthOf(section, 520), 560), height = Math.min(400, Math.max(300, width * 0.8));
+      const svg = canvas(holder, "heat", "Model over the two parameters that matter most", width, height);
+      const p = P[H.i], q = P[H.j];
+      const box = { left: 58, right: width - 70, top: 24, bottom: height - 42 };
+      const x = along(p, box.left, box.right, 5), y = along(q, box.bottom, box.top, 5);
+      const values = H[kind], known = values.filter((v) => v !== null).sort((a, b) => a - b);
+      // Ranks below the median and above: a few huge values would leave one colour for all others.
+      const low = known[0], high = known[Math.max(0, Math.ceil(0.95 * known.length) - 1)];
+      const share = (v) => { const s = high > low ? Math.min(1, Math.max(0, (v - low) / (high - low))) : 0; return kind === "mean" ? 1 - Math.sqrt(s) : s; };
+      const edges = (axis, scale, label) => axis.map((v, i) => {
+        if (label.labels) { const h = Math.abs(scale.at(1) - scale.at(0)) / 2; return [scale.at(v) - h, scale.at(v) + h]; }
+        const here = scale.at(v), before = i ? scale.at(axis[i - 1]) : here, after = i + 1 < axis.length ? scale.at(axis[i + 1]) : here;
+        const [a, b] = [(here + before) / 2, (here + after) / 2];
+        return [Math.min(a, b), Math.max(a, b)];
+      });
+      const columns = edges(H.x, x, p), rows = edges(H.y, y, q), cells = draw(svg, "g", { "shape-rendering": "crispEdges" });
+      H.y.forEach((_, r) => H.x.forEach((_, c) => {
+        const v = values[r * H.x.length + c];
+        const cell = draw(cells, "rect", { x: columns[c][0].toFixed(1), y: rows[r][0].toFixed(1), width: (columns[c][1] - columns[c][0] + 0.4).toFixed(1), height: (rows[r][1] - rows[r][0] + 0.4).toFixed(1), class: "cell" });
+        cell.style.fill = v === null ? "none" : `color-mix(in oklab, var(--good) ${(100 * share(v)).toFixed(1)}%, var(--poor))`;
+      }));
+      frame(svg, box, x, y, { xlabel: cut(p.name, 40), ylabel: cut(q.name, 40), tight: true });
+      E.x.forEach((point, i) => {
+        const px = x.at(point[H.i]), py = y.at(point[H.j]);
+        if (E.y[i] === null) draw(svg, "path", { d: cross(px, py, 3.2), class: "cross" });
+        else draw(svg, "circle", { cx: px.toFixed(1), cy: py.toFixed(1), r: 2.4, class: "sample" });
+      });
+      draw(svg, "polygon", { points: star(x.at(E.x[bestIndex][H.i]), y.at(E.x[bestIndex][H.j]), 9), class: "star" });
+      const bar = { left: width - 54, right: width - 42 };
+      for (let k = 0; k < 40; k++) {
+        const t = k / 39, from = box.bottom - ((k + 1) * (box.bottom - box.top)) / 40;
+        const piece = draw(svg, "rect", { x: bar.left, width: bar.right - bar.left, y: from, height: (box.bottom - box.top) / 40 + 0.5 });
+        piece.style.fill = `color-mix(in oklab, var(--good) ${(100 * share(low + t * (high - low))).toFixed(1)}%, var(--poor))`;
+      }
+      const g = draw(svg, "g", { class: "tick" });
+      draw(g, "text", { x: bar.right + 3, y: box.bottom }, number(low, 3));
+      draw(g, "text", { x: bar.right + 3, y: box.top + 8 }, (high < known[known.length - 1] ? "≥" : "") + number(high, 3));
+      svg.addEventListener("pointermove", (event) => {
+        const [px, py] = place(svg, event);
+        const c = columns.findIndex(([a, b]) => px >= a && px <= b), r = rows.findIndex(([a, b]) => py >= a && py <= b);
+        if (c < 0 || r < 0) return hide();
+        const k = r * H.x.length + c;
+        show(event, [`${p.name} = ${word(p, H.x[c])}`, `${q.name} = ${word(q, H.y[r])}`, `mean ${number(H.mean[k], 4)}`, `sd ${number(H.sd[k], 4)}`, `expected improvement ${number(H.ei[k], 4)}`]);
+      });
+      svg.addEventListener("pointerleave", hide);
+      legend(holder, [[disc("sample"), "evaluation"], [asterisk, "best"], ...(failed ? [[mark, "failed"]] : [])]);
+    }
+    redraw(render);
+  }
+
+  // ---- calibration ----
+  function calibration(parent) {
+    const C = D.calibration;
+    const section = card(parent, "Is the model right about low values?");
+    if (!C) {
+      add(section, "p", "", "No model has been fitted yet: the initial design comes first.");
+      return;
+    }
+    add(section, "p", "lead", C.sentence);
+    const width = 420, height = 350, box = { left: 42, right: width - 62, top: 22, bottom: height - 40 };
+    const svg = canvas(section, "calibration", "Distribution of the PIT below the threshold, against the diagonal of a calibrated model", width, height);
+    const x = linear(0, 1, box.left, box.right, 5), y = linear(0, 1, box.bottom, box.top, 5);
+    frame(svg, box, x, y, { xlabel: "predicted probability u", ylabel: "share of low values with PIT ≤ u" });
+    draw(svg, "line", { x1: x.at(0), y1: y.at(0), x2: x.at(1), y2: y.at(1), class: "diagonal" });
+    const points = [];
+    C.models.forEach((m, k) => {
+      const own = k === C.models.length - 1 && k > 0;
+      if (m.u.length) draw(svg, "path", { d: path([0, ...m.u, 1], [0, ...m.share, 1], x, y, true), class: "line curve " + (own ? "m" : "p dash") });
+      m.u.forEach((u, i) => points.push({ x: x.at(u), y: y.at(m.share[i]), lines: () => [m.label, `PIT ${number(u, 3)}`, `share up to here ${number(m.share[i], 3)}`] }));
+    });
+    hover(svg, points);
+    legend(section, [...C.models.map((m, k) => [stroke(k > 0 ? "m" : "p dash"), m.label]), [(s) => draw(s, "path", { d: "M1 6H23", class: "diagonal" }), "a calibrated model"]]);
+    const scroll = add(section, "div", "scroll");
+    rows(scroll, ["model", "κ", "r", "tKS–PIT"], C.models.map((m) => [m.label, number(m.kappa, 3), number(m.r, 3), number(m.tks_pit, 3)]), [1, 2, 3]);
+    add(section, "p", "soft", `Threshold t = ${number(C.threshold)}; ${C.n_below} of ${C.n} values lie at or below it, ${number(100 * C.probability, 2)} % of the box by weight. κ is the predicted over the observed frequency of such values (1 is right, less is overconfident), r the difference of the two; tKS–PIT is the distance of the curve from the diagonal. All by leave-one-out.`);
+    add(section, "p", "soft details", C.details);
+  }
+  function law(parent) {
+    const T = D.trace;
+    if (!T.length) return;
+    const section = card(parent, "The law of the errors, along the run", "Shape β and scale λ of the generalized normal law that the model uses; a plain GP has β = 2 and λ = √2. Small β means heavy tails.");
+    const n = T.map((t) => t.n), end = [Math.min(...n), Math.max(...n, Math.min(...n) + 1)];
+    const betas = T.map((t) => t.beta), scales = T.map((t) => t.scale);
+    if (betas.some((v) => v !== null)) {
+      const width = 480, height = 230, box = { left: 52, right: width - 10, top: 22, bottom: height - 40 };
+      const svg = canvas(section, "law", "Shape and scale of the law against the number of evaluations", width, height);
+      const known = [...betas, ...scales, 2].filter((v) => v > 0), [low, high] = spread(known);
+      const x = linear(...end, box.left, box.right, 5), y = logarithmic(low / 1.3, high * 1.3, box.bottom, box.top);
+      x.ticks = x.ticks.filter(Number.isInteger);
+      frame(svg, box, x, y, { xlabel: "evaluations", ylabel: "β, λ" });
+      draw(svg, "line", { x1: box.left, x2: box.right, y1: y.at(2), y2: y.at(2), class: "diagonal" });
+      draw(svg, "path", { d: path(n, betas, x, y), class: "line m curve" });
+      draw(svg, "path", { d: path(n, scales, x, y), class: "line c dash curve" });
+      hover(svg, T.flatMap((t) => [t.beta, t.scale].filter((v) => v > 0).map((v) => ({ x: x.at(t.n), y: y.at(v), lines: () => [`after ${t.n} evaluations`, `β ${number(t.beta, 4)}`, `λ ${number(t.scale, 4)}`, `t ${number(t.threshold)}`] }))));
+      legend(section, [[stroke("m"), "β"], [stroke("c dash"), "λ"], [(s) => draw(s, "path", { d: "M1 6H23", class: "diagonal" }), "β of a Gaussian"]]);
+    } else {
+      add(section, "p", "soft", "The model in use has no such law.");
+    }
+    const width = 480, height = 230, box = { left: 60, right: width - 10, top: 22, bottom: height - 40 };
+    const svg = canvas(section, "threshold", "Threshold and best value against the number of evaluations", width, height);
+    const levels = T.flatMap((t) => [t.threshold, t.best]).filter((v) => v !== null), [low, high] = spread(levels, 0.06);
+    const x = linear(...end, box.left, box.right, 5);
+    x.ticks = x.ticks.filter(Number.isInteger);
+    const [least, most] = spread(levels);
+    const y = least > 0 && most > 1000 * least ? logarithmic(least / 1.1, most * 1.1, box.bottom, box.top) : linear(low, high, box.bottom, box.top, 4);
+    frame(svg, box, x, y, { xlabel: "evaluations", ylabel: "value" });
+    draw(svg, "path", { d: path(n, T.map((t) => t.threshold), x, y, true), class: "line p dash curve" });
+    draw(svg, "path", { d: path(n, T.map((t) => t.best), x, y, true), class: "line m curve" });
+    hover(svg, T.flatMap((t) => ["threshold", "best"].filter((k) => t[k] !== null).map((k) => ({ x: x.at(t.n), y: y.at(t[k]), lines: () => [`after ${t.n} evaluations`, `threshold t ${number(t.threshold)}`, `best ${number(t.best)}`, `log EI of the next point ${number(t.log_ei, 4)}`] }))));
+    legend(section, [[stroke("p dash"), "threshold t"], [stroke("m"), "best value"]]);
+  }
+
+  // ---- time ----
+  function times(parent) {
+    const both = E.y.map((_, i) => [E.simulator[i], E.optimizer[i]]);
+    const section = card(parent, "Time per evaluation");
+    if (!both.some(([a, b]) => a !== null || b !== null)) {
+      add(section, "p", "soft", "No times are known: the journal keeps none of the simulator's, and no model has chosen a point yet.");
+      return;
+    }
+    const total = (k) => both.reduce((sum, pair) => sum + (pair[k] || 0), 0), [simulator, optimizer] = [total(0), total(1)];
+    const unknown = both.some(([a]) => a === null) ? " Where the simulator's time is not known, none is drawn." : "";
+    add(section, "p", "soft", `Simulator ${seconds(simulator)}, optimizer ${seconds(optimizer)} in all.` + unknown);
+    const holder = add(section, "div");
+    redraw(() => {
+      holder.textContent = "";
+      const width = Math.min(widthOf(section, 520), 640), height = 250, box = { left: 58, right: width - 10, top: 22, bottom: height - 40 };
+      const svg = canvas(holder, "times", "Seconds of simulator and optimizer for each evaluation", width, height);
+      const sums = both.map(([a, b]) => (a || 0) + (b || 0)), high = Math.max(...sums) || 1;
+      const unit = high >= 7200 ? [3600, "h"] : high >= 180 ? [60, "min"] : high >= 0.2 ? [1, "s"] : [0.001, "ms"];
+      const x = linear(0.5, N + 0.5, box.left, box.right, 5), y = linear(0, (1.05 * high) / unit[0], box.bottom, box.top, 4);
+      x.ticks = x.ticks.filter(Number.isInteger);
+      frame(svg, box, x, y, { xlabel: "evaluations", ylabel: unit[1] });
+      const step = (box.right - box.left) / N, gap = step > 4 ? 1 : 0, points = [];
+      both.forEach(([a, b], i) => {
+        const px = x.at(i + 0.5), p1 = y.at((a || 0) / unit[0]), p2 = y.at(sums[i] / unit[0]);
+        if (a) draw(svg, "rect", { x: px.toFixed(1), width: Math.max(step - gap, 0.6).toFixed(2), y: p1.toFixed(1), height: (box.bottom - p1).toFixed(1), class: "bar1" });
+        if (b) draw(svg, "rect", { x: px.toFixed(1), width: Math.max(step - gap, 0.6).toFixed(2), y: p2.toFixed(1), height: (p1 - p2).toFixed(1), class: "bar2" });
+        points.push({ x: x.at(i + 1), y: p2, lines: () => [`evaluation ${i + 1}`, `simulator ${seconds(a)}`, `optimizer ${seconds(b)}`] });
+      });
+      hover(svg, points, 60);
+      legend(holder, [[patch("bar1"), "simulator"], [patch("bar2"), "optimizer"]]);
+    });
+  }
+
+  // ---- tables ----
+  function rows(parent, titles, cells, numeric) {
+    const table = add(parent, "table");
+    const line = add(add(table, "thead"), "tr");
+    titles.forEach((title) => { add(line, "th", "", title).scope = "col"; });
+    const body = add(table, "tbody");
+    for (const row of cells) {
+      const tr = add(body, "tr");
+      row.forEach((cell, k) => add(tr, "td", (numeric || []).includes(k) ? "number" : "", cell));
+    }
+    return table;
+  }
+  const names = P.map((p) => p.name);
+  const run = (item) => (item.id === null ? item.number : `${item.number} (run ${item.id})`);
+  const numericColumns = P.map((p, k) => (p.labels ? -1 : k));
+  function tables() {
+    if (D.best.length) {
+      const section = card(root, "Best points", null, "long");
+      const columns = [0, 1, ...numericColumns.filter((k) => k >= 0).map((k) => k + 2)];
+      rows(add(section, "div", "scroll"), ["value", "evaluation", ...names], D.best.map((b) => [b.y, run(b), ...b.x]), columns).id = "best-points";
+    }
+    if (D.pending.length) {
+      const section = card(root, "Under way", null, "long");
+      rows(add(section, "div", "scroll"), ["run", ...names], D.pending.map((p) => [p.id, ...p.x]), [0, ...numericColumns.filter((k) => k >= 0).map((k) => k + 1)]);
+    }
+    if (failed) {
+      const section = card(root, "Failures", `${failed} of ${N} evaluations gave no value` + (failed > D.failures.length ? `; the latest ${D.failures.length} are listed.` : "."), "long");
+      const counts = new Map();
+      E.reason.forEach((reason, i) => { if (E.y[i] === null) counts.set(reason || "no reason given", (counts.get(reason || "no reason given") || 0) + 1); });
+      const sorted = [...counts].sort((a, b) => b[1] - a[1]);
+      if (sorted.length < failed) rows(add(section, "div", "scroll"), ["times", "reason"], sorted.slice(0, 20).map(([reason, n]) => [n, reason]));
+      rows(add(section, "div", "scroll"), ["evaluation", "reason", ...names], D.failures.map((f) => [run(f), f.reason, ...f.x]), [0, ...numericColumns.filter((k) => k >= 0).map((k) => k + 2)]).id = "failures";
+    }
+    const two = add(root, "div", "two");
+    const parameters = card(two, "Parameters");
+    rows(add(parameters, "div", "scroll"), ["name", "kind", "values"], P.map((p) => [p.name, p.type, p.labels ? cut(p.labels.join(", "), 300) : `${number(p.low)} to ${number(p.high)}${p.log ? ", logarithmic" : ""}`]));
+    const settings = card(two, "Settings and versions");
+    rows(add(settings, "div", "scroll"), ["", ""], [...D.settings, ...D.versions]);
+  }
+
+  // ---- widths, memory and refreshing ----
+  const renders = [];
+  function redraw(render) { renders.push(render); render(); }
+  let width = innerWidth, waiting = 0;
+  addEventListener("resize", () => {
+    if (innerWidth === width) return;
+    width = innerWidth;
+    clearTimeout(waiting);
+    waiting = setTimeout(() => renders.forEach((render) => render()), 120);
+  });
+  function recall() {
+    try { return JSON.parse(sessionStorage.getItem(KEY)) || {}; } catch { return {}; }
+  }
+  function remember() {
+    try { sessionStorage.setItem(KEY, JSON.stringify(memory)); } catch { /* a browser that keeps nothing */ }
+  }
+  function refreshing() {
+    let due = Date.now() + 1000 * D.state.refresh;
+    const patience = due + 30000;  // for someone who reads a tooltip
+    setInterval(() => {
+      const now = Date.now();
+      if (memory.paused) due = now + 1000 * D.state.refresh;
+      if (now < due || document.hidden || (!tip.hidden && now < patience)) return;
+      memory.scroll = [scrollX, scrollY];
+      remember();
+      due = now + 60000;
+      location.reload();
+    }, Math.min(1000, 500 * D.state.refresh));
+  }
+
+  head();
+  if (!N) add(root, "p", "lead", "No evaluation has ended yet.");
+  else {
+    convergence();
+    samples();
+    slices();
+    const two = add(root, "div", "two");
+    heat(two);
+    calibration(two);
+    const others = add(root, "div", "two");
+    law(others);
+    times(others);
+  }
+  tables();
+  if (memory.scroll) { scrollTo(...memory.scroll); memory.scroll = null; remember(); }
+  if (D.state.refresh) refreshing();
+  document.documentElement.dataset.drawn = "yes";
+})();

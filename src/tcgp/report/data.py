@@ -1,0 +1,480 @@
+"""What a report shows: a run as plain numbers and strings, ready for JSON."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import platform
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy
+
+from tcgp import __version__
+from tcgp._typing import FloatArray
+from tcgp.history import Evaluation, shorten
+from tcgp.journal import Record
+from tcgp.laws import Law, Normal
+from tcgp.models import Model
+from tcgp.optimizer import Optimizer
+from tcgp.scoring import diagnose, leave_one_out_prediction, loo_scores, thresholded_pit
+from tcgp.scoring.diagnosis import Diagnosis, base_label, method_label
+from tcgp.space import Categorical, Dimension, Point, Real
+
+__all__ = ["Note", "State", "calibration_sentence", "notes_from_journal", "report_data"]
+
+logger = logging.getLogger("tcgp")
+
+N_GRID = 61  # points along a 1-D slice
+N_HEAT = 31  # points along each side of a 2-D slice
+N_BEST = 10  # rows of the table of best points
+N_FAILURES = 100  # rows of the table of failures, the latest
+LEVEL = 0.9  # probability of the intervals in the slices
+LONGEST_TEXT = 300  # characters of a name, a choice or a reason
+ABOUT_RIGHT = 1.25  # as in tcgp.scoring.diagnose
+
+
+@dataclass(frozen=True)
+class State:
+    """How a run stands.
+
+    Attributes
+    ----------
+    running : bool
+    text : str
+        The same in words: why it ended.
+    n_evals : int or None
+        Its budget.
+    refresh : float or None
+        Seconds after which the page loads itself again; None if nothing new will come.
+    """
+
+    running: bool
+    text: str
+    n_evals: int | None = None
+    refresh: float | None = None
+
+
+@dataclass(frozen=True)
+class Note:
+    """What is known about an evaluation beside its outcome.
+
+    Attributes
+    ----------
+    id : int or None
+        Number of the proposal it answers.
+    source : str
+        Where the point came from; see `tcgp.history.Proposal`.
+    optimizer, simulator : float or None
+        Seconds spent on choosing the point, and on evaluating it.
+    """
+
+    id: int | None = None
+    source: str = "given"
+    optimizer: float | None = None
+    simulator: float | None = None
+
+    @classmethod
+    def of(cls, number: int, source: str, trace: Mapping[str, Any] | None, simulator: float | None) -> Note:
+        """The note on the answer to a proposal."""
+        seconds = None if trace is None else (trace.get("t_fit") or 0.0) + (trace.get("t_maximize") or 0.0)
+        return cls(number, source, seconds, simulator)
+
+
+def notes_from_journal(record: Record, runs: Path | None = None) -> list[Note]:
+    """Notes on the evaluations of a journal, in order.
+
+    Parameters
+    ----------
+    record : Record
+    runs : pathlib.Path, optional
+        Directory with the runs of ``tcgp minimize``, which know how long they took.
+
+    Returns
+    -------
+    list of Note
+    """
+    asked: dict[int, Mapping[str, Any]] = {}
+    told: dict[tuple[Any, ...], Note] = {}  # a point told twice is one evaluation
+    for _, event in record.events:
+        number = event["id"]
+        if event["event"] == "ask":
+            asked[number] = event
+        elif number in asked:
+            ask = asked[number]
+            seconds = None if runs is None else _seconds_of_run(runs / f"{number:04d}" / "outcome.json")
+            told.setdefault(tuple(event["x"]), Note.of(number, ask["source"], ask["trace"], seconds))
+        else:
+            told.setdefault(tuple(event["x"]), Note())
+    return list(told.values())
+
+
+def report_data(
+    optimizer: Optimizer,
+    state: State,
+    *,
+    title: str = "tcgp run",
+    notes: Sequence[Note] = (),
+    software: str | None = None,
+    names: Sequence[str] | None = None,
+    labels: Mapping[int, Sequence[str]] | None = None,
+    fit: bool = False,
+) -> dict[str, Any]:
+    """Everything a report shows, as plain JSON.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+    state : State
+        How the run stands.
+    title : str
+    notes : sequence of Note
+        One for each evaluation, as far as there are any.
+    software : str, optional
+        What began the run, if a journal says so.
+    names : sequence of str, optional
+        Names of the parameters; those of the space by default.
+    labels : mapping, optional
+        For parameters by place, what their integers or choices stand for, in order.
+    fit : bool
+        Whether to fit a model if the optimizer has none at hand; that takes seconds.
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> import tcgp
+    >>> from tcgp.report import State, report_data
+    >>> optimizer = tcgp.Optimizer({"width": (0.0, 2.0)}, rng=0)
+    >>> optimizer.tell([0.5], 3.0)
+    >>> data = report_data(optimizer, State(running=True, text="running"))
+    >>> data["evaluations"]["y"], data["parameters"][0]["name"]
+    ([3.0], 'width')
+    """
+    evaluations = optimizer.evaluations
+    notes = [*notes[: len(evaluations)], *[Note()] * (len(evaluations) - len(notes))]
+    parameters = _parameters(optimizer, names, labels or {})
+    model = _attempt("the model", _model, optimizer, fit)
+    return {
+        "title": shorten(title),
+        "state": {**asdict(state), "written": round(time.time(), 1)},
+        "parameters": parameters,
+        "n_initial": optimizer.settings.n_initial,
+        "evaluations": {
+            "x": [_coordinates(optimizer, e.x, 8) for e in evaluations],
+            "y": [_rounded(e.y, 12) for e in evaluations],
+            "reason": [None if e.reason is None else shorten(e.reason, LONGEST_TEXT) for e in evaluations],
+            "id": [note.id for note in notes],
+            "source": [note.source for note in notes],
+            "optimizer": [_rounded(note.optimizer, 4) for note in notes],
+            "simulator": [_rounded(note.simulator, 4) for note in notes],
+        },
+        "pending": [{"id": p.id, "x": _words(parameters, optimizer, p.x)} for p in optimizer.pending],
+        "best": _best_points(parameters, optimizer, notes),
+        "failures": _failures(parameters, optimizer, notes),
+        "slices": None if model is None else _attempt("the slices", _slices, optimizer, model),
+        "calibration": None if model is None else _attempt("the calibration", _calibration, model),
+        "trace": [
+            {
+                name: _rounded(entry.get(name), 6)
+                for name in ("n", "beta", "scale", "threshold", "best", "log_ei")
+            }
+            for entry in optimizer.trace
+        ],
+        "settings": _settings(optimizer),
+        "versions": _versions(software),
+    }
+
+
+def calibration_sentence(diagnosis: Diagnosis) -> str:
+    """What matters most of a diagnosis, in a sentence or two for people who did not write the script."""
+    if diagnosis.n_below == 0 or not math.isfinite(diagnosis.kappa_gp):
+        return "No value lies below the threshold yet, so nothing can be said about calibration there."
+    kappa, (low, high) = diagnosis.kappa_gp, diagnosis.kappa_gp_range
+    if 1.0 / ABOUT_RIGHT <= kappa <= ABOUT_RIGHT:
+        text = f"Below the threshold the plain {diagnosis.gp_label} would be about right here"
+    elif kappa <= 0.0:
+        text = f"The plain {diagnosis.gp_label} would be certain, wrongly, that there are no low values here"
+    else:
+        direction, factor = ("over", 1.0 / kappa) if kappa < 1.0 else ("under", kappa)
+        text = (
+            f"Below the threshold the plain {diagnosis.gp_label} would be {direction}confident "
+            f"by a factor of {factor:.2g} here"
+        )
+        if low <= 1.0 <= high:
+            text += ", though with so few points this can be chance"
+    if isinstance(diagnosis.law, Normal):
+        return f"{text}; the model in use is just that."
+    return (
+        f"{text}; {diagnosis.model_label}, the model in use, gives low values "
+        f"{diagnosis.kappa_model:.2g} times the probability with which they occur."
+    )
+
+
+# ---- parameters and points ----
+
+
+def _parameters(
+    optimizer: Optimizer, names: Sequence[str] | None, labels: Mapping[int, Sequence[str]]
+) -> list[dict[str, Any]]:
+    """Name, kind, range and labels of each parameter."""
+    space = optimizer.space
+    known = names or space.names or [f"x{i + 1}" for i in range(len(space))]
+    found = []
+    for i, (name, dimension) in enumerate(zip(known, space.dimensions, strict=True)):
+        item: dict[str, Any] = {"name": shorten(str(name), LONGEST_TEXT), "labels": None}
+        if isinstance(dimension, Categorical):
+            item |= {"type": "categorical", "low": 0, "high": len(dimension.choices) - 1, "log": False}
+            item["labels"] = [_text(choice) for choice in dimension.choices]
+        else:
+            kind = "real" if isinstance(dimension, Real) else "integer"
+            item |= {"type": kind, "low": dimension.low, "high": dimension.high, "log": dimension.log}
+        if i in labels:
+            item["labels"] = [shorten(str(label), LONGEST_TEXT) for label in labels[i]]
+        found.append(item)
+    return found
+
+
+def _coordinates(optimizer: Optimizer, x: Point, digits: int) -> list[float]:
+    """A point as numbers: choices become their places in the list."""
+    pairs = zip(optimizer.space.dimensions, x, strict=True)
+    return [
+        d.choices.index(v) if isinstance(d, Categorical) else v if isinstance(v, int) else _rounded(v, digits)
+        for d, v in pairs
+    ]
+
+
+def _words(parameters: Sequence[Mapping[str, Any]], optimizer: Optimizer, x: Point) -> list[str]:
+    """A point as exact text, one string per parameter."""
+    words = []
+    for parameter, dimension, value in zip(parameters, optimizer.space.dimensions, x, strict=True):
+        if parameter["labels"] is None:
+            words.append(repr(value))
+        else:
+            place = dimension.choices.index(value) if isinstance(dimension, Categorical) else value
+            words.append(parameter["labels"][place])
+    return words
+
+
+def _best_points(
+    parameters: Sequence[Mapping[str, Any]], optimizer: Optimizer, notes: Sequence[Note]
+) -> list[dict[str, Any]]:
+    """The lowest values, with their points."""
+    done = [(e.y, i, e) for i, e in enumerate(optimizer.evaluations) if e.y is not None]
+    return [
+        {"number": i + 1, "id": notes[i].id, "y": repr(y), "x": _words(parameters, optimizer, e.x)}
+        for y, i, e in sorted(done, key=lambda item: item[:2])[:N_BEST]
+    ]
+
+
+def _failures(
+    parameters: Sequence[Mapping[str, Any]], optimizer: Optimizer, notes: Sequence[Note]
+) -> list[dict[str, Any]]:
+    """The latest failed evaluations, with their reasons."""
+    failed = [(i, e) for i, e in enumerate(optimizer.evaluations) if e.failed]
+    return [
+        {
+            "number": i + 1,
+            "id": notes[i].id,
+            "reason": shorten(e.reason or "no reason given", LONGEST_TEXT),
+            "x": _words(parameters, optimizer, e.x),
+        }
+        for i, e in failed[-N_FAILURES:]
+    ]
+
+
+# ---- the model ----
+
+
+def _model(optimizer: Optimizer, fit: bool) -> Model | None:
+    """The model of the last proposal; or, if allowed and possible, one fitted now to all evaluations."""
+    if optimizer.model is not None or not fit:
+        return optimizer.model
+    if len(np.unique(optimizer.history.successes[1])) < 2:
+        return None
+    return optimizer._fit()[0]
+
+
+def _slices(optimizer: Optimizer, model: Model) -> dict[str, Any] | None:
+    """Mean, interval and EI along each parameter through the best point, and over the two that matter most."""
+    best = optimizer.history.best
+    if best is None or best.y is None:
+        return None
+    model = _up_to_date(optimizer, model)
+    along: list[dict[str, Any] | None] = []
+    for i, dimension in enumerate(optimizer.space.dimensions):
+        values = _grid(dimension, N_GRID)
+        if len(values) < 2:
+            along.append(None)
+            continue
+        points = [[*best.x[:i], value, *best.x[i + 1 :]] for value in values]
+        along.append({"values": _axis(dimension, values), **_views(optimizer, model, points, best)})
+    return {"level": LEVEL, "along": along, "over": _heat_map(optimizer, model, along, best)}
+
+
+def _up_to_date(optimizer: Optimizer, model: Model) -> Model:
+    """The model given the values told since it was fitted, which is cheaper than a fit."""
+    U, y = optimizer.history.successes
+    n = optimizer._fitted[0] if optimizer._fitted is not None else len(y)
+    return model.condition(U[n:], y[n:]) if n < len(y) else model
+
+
+def _heat_map(
+    optimizer: Optimizer, model: Model, along: Sequence[Mapping[str, Any] | None], best: Evaluation
+) -> dict[str, Any] | None:
+    """Mean, sd and EI over the two parameters along which the mean changes most."""
+    ranges = [-1.0 if view is None else _range(view["mean"]) for view in along]
+    i, j = sorted(np.argsort(ranges, kind="stable")[-2:].tolist()) if len(ranges) > 1 else (0, 0)
+    if i == j or min(ranges[i], ranges[j]) < 0.0:
+        return None
+    dimensions = optimizer.space.dimensions
+    columns, rows = _grid(dimensions[i], N_HEAT), _grid(dimensions[j], N_HEAT)
+    points = []
+    for b in rows:
+        for a in columns:
+            x = list(best.x)
+            x[i], x[j] = a, b
+            points.append(x)
+    views = _views(optimizer, model, points, best, digits=4)
+    return {"i": i, "j": j, "x": _axis(dimensions[i], columns), "y": _axis(dimensions[j], rows), **views}
+
+
+def _views(
+    optimizer: Optimizer, model: Model, points: list[Point], best: Evaluation, digits: int = 6
+) -> dict[str, list[float | None]]:
+    """What the model says at points."""
+    assert best.y is not None
+    prediction = model.predict(optimizer.space.encode(points))
+    lower, upper = prediction.interval(LEVEL)
+    with np.errstate(under="ignore", over="ignore"):
+        ei = np.exp(prediction.log_expected_improvement(best.y))
+    columns = {"mean": prediction.mean, "sd": prediction.sd, "lower": lower, "upper": upper, "ei": ei}
+    return {name: [_rounded(v, digits) for v in column.tolist()] for name, column in columns.items()}
+
+
+def _grid(dimension: Dimension, n: int) -> list[Any]:
+    """Values along a parameter: at most n of a number, and all choices."""
+    if isinstance(dimension, Categorical):
+        return list(dimension.choices)
+    if dimension.size <= n:
+        return list(dimension.values())
+    return list(dict.fromkeys(dimension.quantile(float(u)) for u in np.linspace(0.0, 1.0, n)))
+
+
+def _axis(dimension: Dimension, values: Iterable[Any]) -> list[float | None]:
+    """Values as numbers: choices become their places in the list."""
+    if isinstance(dimension, Categorical):
+        return [dimension.choices.index(value) for value in values]
+    return [value if isinstance(value, int) else _rounded(value, 8) for value in values]
+
+
+def _range(values: Sequence[float | None]) -> float:
+    known = [v for v in values if v is not None]
+    return max(known) - min(known) if known else -1.0
+
+
+# ---- calibration ----
+
+
+def _calibration(model: Model) -> dict[str, Any]:
+    """Is the model right below the threshold: numbers, curves and a sentence."""
+    diagnosis = diagnose(model)
+    laws: list[tuple[str, Law]] = [(f"plain {base_label(model)}", Normal())]
+    if not isinstance(model.law, Normal):
+        laws.append((f"{method_label(model.method)}, in use", model.law))
+    below = model.y <= model.threshold
+    rows = []
+    for label, law in laws:
+        scores = loo_scores(model, law=law)
+        rows.append(
+            {
+                "label": label,
+                "kappa": _rounded(scores.kappa, 4),
+                "r": _rounded(scores.occurrence, 4),
+                "predicted": _rounded(scores.predicted, 4),
+                "tks_pit": _rounded(scores.tks_pit, 4),
+                **_curve(model, law, below),
+            }
+        )
+    return {
+        "sentence": calibration_sentence(diagnosis),
+        "details": str(diagnosis),
+        "threshold": _rounded(diagnosis.threshold, 8),
+        "n": diagnosis.n,
+        "n_below": diagnosis.n_below,
+        "probability": _rounded(diagnosis.probability, 4),
+        "models": rows,
+    }
+
+
+def _curve(model: Model, law: Law, below: Any) -> dict[str, list[float | None]]:
+    """Weighted distribution function of the thresholded PIT: where it steps, and to what."""
+    pit = thresholded_pit(leave_one_out_prediction(model, law), model.y, model.threshold)[below]
+    weights: FloatArray = model.weights[below]
+    order = np.argsort(pit)
+    share = np.cumsum(weights[order] / weights.sum()) if pit.size else weights
+    return {
+        "u": [_rounded(u, 5) for u in pit[order].tolist()],
+        "share": [_rounded(s, 5) for s in share.tolist()],
+    }
+
+
+# ---- settings ----
+
+
+def _settings(optimizer: Optimizer) -> list[list[str]]:
+    settings = asdict(optimizer.settings)
+    options = settings.pop("options")
+    if settings["criterion"] != "lcb":
+        del settings["epsilon"]
+    rows = {**settings, **{f"option {name}": value for name, value in options.items()}}
+    rows["seed"] = optimizer.seed
+    return [[name.replace("_", " "), _text(value)] for name, value in rows.items()]
+
+
+def _versions(software: str | None) -> list[list[str]]:
+    rows = [
+        ["tcgp", __version__],
+        ["Python", platform.python_version()],
+        ["numpy", np.__version__],
+        ["scipy", scipy.__version__],
+        ["system", f"{platform.system()} {platform.machine()}"],
+    ]
+    return rows if software is None else [["run begun with", shorten(software)], *rows]
+
+
+def _text(value: object) -> str:
+    """A choice or a setting as it reads: strings bare, other values as Python writes them."""
+    return shorten(value if isinstance(value, str) else repr(value), LONGEST_TEXT)
+
+
+def _rounded(value: Any, digits: int) -> Any:
+    """A number with so many digits; None where there is no finite one, because JSON has no NaN."""
+    if value is None or isinstance(value, int):
+        return value
+    return float(f"{float(value):.{digits}g}") if math.isfinite(value) else None
+
+
+def _seconds_of_run(path: Path) -> float | None:
+    """How long a run took, if it left a note."""
+    try:
+        seconds = json.loads(path.read_text(encoding="utf-8"))["seconds"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return float(seconds) if isinstance(seconds, int | float) else None
+
+
+def _attempt(what: str, compute: Callable[..., Any], *arguments: Any) -> Any:
+    """One part of the report, or None: a part that cannot be computed must not cost the others."""
+    try:
+        return compute(*arguments)
+    except Exception as error:
+        logger.info("the report goes without %s: %s: %s", what, type(error).__name__, error)
+        return None

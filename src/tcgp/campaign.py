@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from tcgp.optimizer import Optimizer, SpaceExhausted, check_positive_integer
 from tcgp.space import Point, Space
 
 if TYPE_CHECKING:
+    from tcgp.report import Reporter
     from tcgp.result import Result
     from tcgp.workers import Crew
 
@@ -59,6 +60,7 @@ def minimize(
     options: Mapping[str, Any] | None = None,
     stop_when_log_ei_below: float | None = None,
     n_parallel: int | None = None,
+    report: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Minimize an expensive, deterministic function with few evaluations.
 
@@ -111,6 +113,8 @@ def minimize(
         Stop once the logarithm of the expected improvement at the next point is below this.
     n_parallel : int, optional
         How many evaluations to keep going with an executor or a map; by default as many as it has workers.
+    report : str or os.PathLike, optional
+        HTML file in which the run can be watched: written again as the run goes on, for any browser.
 
     Returns
     -------
@@ -144,10 +148,12 @@ def minimize(
     optimizer = _start_or_resume(space, journal, wanted, rng, n_evals)
     try:
         _give(optimizer, x0, y0)
+        reporter = None if report is None else _reporter(report, optimizer, n_evals)
         crew = crew_for(workers, fun, n_parallel)
-        watchers = _Watchers(optimizer, callback, progress, n_evals)
+        watchers = _Watchers(optimizer, callback, progress, n_evals, reporter)
         try:
             status, message = _run(optimizer, crew, limits, watchers)
+            watchers.message = message
         finally:
             crew.close()
             watchers.close()
@@ -208,6 +214,7 @@ def _ask_and_tell(
         if not running:
             assert status is not None
             return status
+        watchers.wait(running)
         left = None if limits.max_time is None else max(start + limits.max_time - time.monotonic(), 0.0)
         _collect(optimizer, crew, running, left, watchers)
         if watchers.asked_to_stop:
@@ -242,19 +249,27 @@ def _collect(
 
 
 class _Watchers:
-    """Those who look on: the user's callback, which may ask to stop, and the progress line."""
+    """Those who look on: the user's callback, which may ask to stop, the progress line, and the report."""
 
     def __init__(
-        self, optimizer: Optimizer, callback: Callable[[Result], object] | None, progress: bool, n_evals: int
+        self,
+        optimizer: Optimizer,
+        callback: Callable[[Result], object] | None,
+        progress: bool,
+        n_evals: int,
+        reporter: Reporter | None,
     ) -> None:
         from tcgp.progress import ProgressLine
 
-        self._optimizer, self._callback = optimizer, callback
+        self._optimizer, self._callback, self._reporter = optimizer, callback, reporter
         self.asked_to_stop = False
+        self.message = "an error ended the run"  # unless it ends otherwise
         self._line = ProgressLine(n_evals, _n_done(optimizer)) if progress else None
 
     def look(self) -> None:
         """Show what there is after an evaluation."""
+        if self._reporter is not None:
+            self._reporter.look()
         if self._line is not None:
             best = self._optimizer.history.best
             failed = len(self._optimizer.history.failures)
@@ -265,9 +280,22 @@ class _Watchers:
             except StopIteration:
                 self.asked_to_stop = True
 
+    def wait(self, running: Collection[int]) -> None:
+        """Evaluations with these numbers are under way, and there is time until one ends."""
+        if self._reporter is not None:
+            self._reporter.waiting(running)
+
     def close(self) -> None:
         if self._line is not None:
             self._line.close()
+        if self._reporter is not None:
+            self._reporter.close(self.message)
+
+
+def _reporter(path: str | os.PathLike[str], optimizer: Optimizer, n_evals: int) -> Reporter:
+    from tcgp.report import Reporter  # only here: it brings the scores along
+
+    return Reporter(path, optimizer, n_evals)
 
 
 def _start_or_resume(

@@ -62,6 +62,7 @@ examples:
   tcgp minimize --example > spec.toml        a spec with every key explained
   tcgp minimize spec.toml --dry-run          show what would be run
   tcgp minimize spec.toml --workers 4        four runs at a time
+  tcgp minimize spec.toml --report run.html  a page to watch it in, with any browser
   tcgp minimize spec.toml --budget 100       go on after the budget of the spec is spent
 """
 
@@ -90,6 +91,15 @@ examples:
   tcgp status run.jsonl
   tcgp status spec.tcgp/journal.jsonl            also while tcgp minimize is at work
   tcgp status run.jsonl --csv runs.csv           every run as a table
+"""
+
+REPORT_EPILOG = """\
+examples:
+  tcgp report run.jsonl                                       writes run.html
+  tcgp report spec.tcgp/journal.jsonl --output /tmp/a.html    also while tcgp minimize is at work
+  tcgp report run.jsonl --refresh 30                          for a campaign of tcgp ask and tell
+
+tcgp minimize SPEC.toml --report run.html keeps such a page up to date by itself.
 """
 
 DIAGNOSE_DESCRIPTION = """\
@@ -125,6 +135,7 @@ def build_parser(experiments: bool = False) -> argparse.ArgumentParser:
     _add_ask(commands)
     _add_tell(commands)
     _add_status(commands)
+    _add_report(commands)
     _add_diagnose(commands)
     if experiments:
         _add_experiments(commands)
@@ -183,6 +194,7 @@ def _add_minimize(commands: Any) -> None:
     parser.add_argument(
         "--max-time", type=_duration, metavar="TIME", help="stop after so many seconds, or 10m, 2h, 1d"
     )
+    parser.add_argument("--report", metavar="FILE", help="HTML page to watch the search in, such as run.html")
     parser.add_argument("--no-plots", action="store_true", help="draw no pictures at the end")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument(
@@ -231,6 +243,26 @@ def _add_status(commands: Any) -> None:
     parser.add_argument("--json", action="store_true", help="as one JSON object")
     parser.add_argument("--csv", metavar="FILE", help="also write every run to a CSV file")
     parser.set_defaults(module="tcgp.cli.status")
+
+
+def _add_report(commands: Any) -> None:
+    parser = commands.add_parser(
+        "report",
+        help="a campaign as one HTML page",
+        description="Write a page that shows a campaign to anyone with a browser: no server, no network.",
+        epilog=REPORT_EPILOG,
+    )
+    parser.add_argument("journal", metavar="JOURNAL", help="file that keeps the campaign")
+    parser.add_argument(
+        "--output", metavar="FILE", help="page to write (default: named and placed like the journal, .html)"
+    )
+    parser.add_argument(
+        "--refresh",
+        type=_duration,
+        metavar="TIME",
+        help="stay, and write again so often while the journal grows; Ctrl-C ends it",
+    )
+    parser.set_defaults(module="tcgp.cli.report")
 
 
 def _add_diagnose(commands: Any) -> None:

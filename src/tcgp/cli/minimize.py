@@ -21,6 +21,7 @@ from tcgp.cli.console import (
     signals_interrupt,
 )
 from tcgp.cli.pictures import can_draw, new_figure, save
+from tcgp.cli.report import check_writable
 from tcgp.cli.spec import EXAMPLE, Spec, load_spec, program_of
 
 if TYPE_CHECKING:
@@ -62,8 +63,10 @@ def run(options: argparse.Namespace) -> int:
         _show_plan(spec, journal, simulator)
         return DONE
     _prepare(spec, journal)
+    if options.report is not None:
+        check_writable(options.report)
     with signals_interrupt():
-        result = _minimize(spec, journal, simulator, progress=not options.quiet)
+        result = _minimize(spec, journal, simulator, not options.quiet, options.report)
     campaign = read_campaign(journal)
     print(_summary(campaign, result, Path(simulator.runs)))
     if campaign.told and campaign.best is None:
@@ -79,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
     return DONE if campaign.best is not None and result.status != STATUS_WORKERS else WITHOUT_SUCCESS
 
 
-def _minimize(spec: Spec, journal: Path, simulator: Simulator, progress: bool) -> Result:
+def _minimize(spec: Spec, journal: Path, simulator: Simulator, progress: bool, report: str | None) -> Result:
     from tcgp.campaign import minimize
     from tcgp.journal import JournalError
     from tcgp.simulator import SimulatorPool
@@ -103,6 +106,7 @@ def _minimize(spec: Spec, journal: Path, simulator: Simulator, progress: bool) -
                 progress=progress,
                 target=spec.target,
                 max_time=spec.max_time,
+                report=report,
                 **spec.settings,
             )
         except JournalError as error:

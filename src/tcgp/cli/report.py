@@ -1,0 +1,60 @@
+"""``tcgp report``: a campaign as one HTML page."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from pathlib import Path
+
+from tcgp.cli.campaigns import read_campaign
+from tcgp.cli.console import DONE, UsageError, note, relative
+
+__all__ = ["check_writable", "run"]
+
+
+def run(options: argparse.Namespace) -> int:
+    """Carry out ``tcgp report``."""
+    journal = Path(options.journal)
+    output = Path(options.output) if options.output else journal.with_suffix(".html")
+    check_writable(output)
+    size = journal.stat().st_size if journal.exists() else 0
+    _write(journal, output, options.refresh)
+    print(f"report       {relative(output)}")
+    if options.refresh is not None:
+        note("the page follows the journal; Ctrl-C ends that")
+        try:
+            _follow(journal, output, options.refresh, size)
+        except KeyboardInterrupt:
+            _write(journal, output, None)
+    return DONE
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Refuse a place where no page can be written, before anything is run for it."""
+    directory = os.path.dirname(os.path.abspath(path))
+    if os.path.isdir(path) or not os.access(directory, os.W_OK):
+        raise UsageError(
+            f"the report {str(path)!r} cannot be written there; name a file in a directory that exists"
+        )
+
+
+def _write(journal: Path, output: Path, refresh: float | None) -> None:
+    from tcgp.journal import JournalError
+    from tcgp.report import report_from_journal
+
+    read_campaign(journal)  # says what is wrong with a journal that cannot be read
+    try:
+        report_from_journal(journal, output, refresh=refresh)
+    except JournalError as error:
+        raise UsageError(str(error)) from None
+
+
+def _follow(journal: Path, output: Path, refresh: float, shown: int) -> None:
+    """Write the page again whenever the journal is longer than what is shown."""
+    while True:
+        time.sleep(refresh)
+        size = journal.stat().st_size  # before it is read: what is written meanwhile comes next time
+        if size != shown:
+            _write(journal, output, refresh)
+            shown = size

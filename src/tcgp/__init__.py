@@ -25,10 +25,11 @@ if TYPE_CHECKING:
         sampling,
         scoring,
     )
-    from tcgp.gp import GaussianProcess, LeaveOneOut, RelaxedGaussianProcess
     from tcgp.campaign import minimize
+    from tcgp.gp import GaussianProcess, LeaveOneOut, RelaxedGaussianProcess
+    from tcgp.journal import JournalError
     from tcgp.models import Model, Prediction, fit_model
-    from tcgp.optimizer import Optimizer
+    from tcgp.optimizer import Optimizer, SpaceExhausted
     from tcgp.space import Categorical, Integer, Real, Space
 
 # Where each public name lives. Names are imported when they are first used, so that `import tcgp` and the
@@ -40,7 +41,9 @@ _HOMES = {
     "Model": "tcgp.models",
     "Prediction": "tcgp.models",
     "fit_model": "tcgp.models",
+    "JournalError": "tcgp.journal",
     "Optimizer": "tcgp.optimizer",
+    "SpaceExhausted": "tcgp.optimizer",
     "minimize": "tcgp.campaign",
     "Space": "tcgp.space",
     "Real": "tcgp.space",
@@ -53,6 +56,7 @@ __all__ = [
     "Categorical",
     "GaussianProcess",
     "Integer",
+    "JournalError",
     "LeaveOneOut",
     "Model",
     "Optimizer",
@@ -60,6 +64,7 @@ __all__ = [
     "Real",
     "RelaxedGaussianProcess",
     "Space",
+    "SpaceExhausted",
     "__version__",
     "calibration",
     "criteria",

@@ -194,7 +194,7 @@ def _loads(line: bytes) -> dict[str, Any] | None:
     """The JSON object on a line, or None if there is none."""
     try:
         item = json.loads(line.decode(), parse_constant=_refuse_constant)
-    except ValueError:
+    except (ValueError, RecursionError):  # a hostile line may be nested too deep
         return None
     return item if isinstance(item, dict) else None
 

@@ -1,0 +1,42 @@
+"""The package as a whole: its public names, its imports, its typing marker."""
+
+import subprocess
+import sys
+from importlib.resources import files
+
+import pytest
+
+import tcgp
+
+HEAVY = ("matplotlib", "torch", "sklearn", "optuna", "scipy.stats", "scipy.optimize")
+
+
+def test_every_public_name_resolves():
+    for name in tcgp.__all__:
+        assert getattr(tcgp, name) is not None
+    assert set(tcgp.__all__) == set(dir(tcgp))
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = tcgp.nothing
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    code = f"import sys, tcgp; print([m for m in {HEAVY!r} if m in sys.modules])"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert loaded.strip() == "[]"
+
+
+def test_fitting_a_model_loads_no_optional_dependency():
+    code = (
+        "import sys, numpy as np, tcgp; X = np.random.default_rng(0).random((12, 2));"
+        "tcgp.fit_model(X, X.sum(axis=1) ** 2, 'tcgp');"
+        "print([m for m in ('matplotlib', 'torch', 'sklearn', 'optuna') if m in sys.modules])"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert loaded.strip() == "[]"
+
+
+def test_the_package_is_marked_as_typed():
+    assert files("tcgp").joinpath("py.typed").is_file()

@@ -1,4 +1,4 @@
-"""What tail calibration buys inside Optuna and BoTorch: same problems, same designs, same budgets.
+"""What tail calibration buys inside Optuna, BoTorch and Ax: same problems, same designs, same budgets.
 
     python benchmarks/bridges.py run --results bridges.csv        (hours; stop and repeat at will)
     python benchmarks/bridges.py report --results bridges.csv     (tables into docs/bridges, and pictures)
@@ -7,7 +7,8 @@
 A run evaluates the paper's initial design of 10 uniform points per dimension, the same for all methods of a
 seed, and then lets each method choose. In Optuna the methods are samplers: ours and `GPSampler`, both told
 that the objective is deterministic. In BoTorch they share the model, its fit and the maximizer, and differ in
-the acquisition function alone: ours and `LogExpectedImprovement`.
+the acquisition function alone: ours and `LogExpectedImprovement`. In Ax they are our node and the strategy
+that Ax chooses itself (``--hosts ax``; not part of the default).
 """
 
 from __future__ import annotations
@@ -103,8 +104,50 @@ def run_botorch(method: str, problem: tcgp.problems.Problem, seed: int, n_evals:
     return (-Y[:, 0]).tolist()
 
 
-HOSTS: dict[str, Callable[..., Values]] = {"optuna": run_optuna, "botorch": run_botorch}
+def run_ax(method: str, problem: tcgp.problems.Problem, seed: int, n_evals: int) -> Values:
+    """Ax with our node, or with the strategy that it chooses itself."""
+    import logging
+
+    from ax import Client, RangeParameterConfig
+    from ax.generation_strategy.generation_strategy import GenerationStrategy
+    from ax.utils.common.logger import set_ax_logger_levels
+
+    from tcgp.integrations.ax import TailCalibratedNode
+
+    set_ax_logger_levels(logging.ERROR)
+    warnings.simplefilter("ignore")
+    design = initial_design(problem, seed)
+    names = [f"x{i}" for i in range(len(problem.bounds))]
+    client = Client(random_seed=seed)
+    client.configure_experiment(
+        [
+            RangeParameterConfig(name=name, bounds=(float(low), float(high)), parameter_type="float")
+            for name, (low, high) in zip(names, problem.bounds, strict=True)
+        ]
+    )
+    client.configure_optimization(objective="-loss")
+    if method == "ours":
+        node = TailCalibratedNode(seed, n_initial=len(design))
+        client.set_generation_strategy(GenerationStrategy(nodes=[node], name="tail-calibrated"))
+    values: Values = []
+
+    def evaluate(index: int, parameters: dict) -> None:
+        values.append(float(problem(np.array([parameters[name] for name in names]))))
+        client.complete_trial(index, raw_data={"loss": (values[-1], 0.0)})  # no noise
+
+    for x in design:
+        parameters = dict(zip(names, x.tolist(), strict=True))
+        evaluate(client.attach_trial(parameters=parameters), parameters)
+    while len(values) < n_evals:
+        for index, parameters in client.get_next_trials(max_trials=1).items():
+            evaluate(index, parameters)
+    return values
+
+
+HOSTS: dict[str, Callable[..., Values]] = {"optuna": run_optuna, "botorch": run_botorch, "ax": run_ax}
 NAMES = {
+    ("ax", "ours"): "`TailCalibratedNode`",
+    ("ax", "theirs"): "Ax's own choice",
     ("optuna", "ours"): "`TailCalibratedSampler`",
     ("optuna", "theirs"): "`GPSampler`",
     ("botorch", "ours"): "`TailCalibratedLogExpectedImprovement`",
@@ -312,7 +355,7 @@ def main() -> None:
             sub.add_argument("--seeds", type=int, default=10)
             sub.add_argument("--budget", type=int, default=60, help="evaluations after the initial design")
             sub.add_argument("--problems", nargs="+", default=list(PROBLEMS))
-            sub.add_argument("--hosts", nargs="+", default=list(HOSTS), choices=list(HOSTS))
+            sub.add_argument("--hosts", nargs="+", default=["optuna", "botorch"], choices=list(HOSTS))
     sub = commands.add_parser("devices")
     sub.set_defaults(command=devices)
     sub.add_argument("--points", type=int, default=500)

@@ -206,7 +206,7 @@ def calibration_sentence(diagnosis: Diagnosis) -> str:
         direction, factor = ("over", 1.0 / kappa) if kappa < 1.0 else ("under", kappa)
         text = (
             f"Below the threshold the plain {diagnosis.gp_label} would be {direction}confident "
-            f"by a factor of {factor:.2g} here"
+            f"by a factor of {_factor(factor)} here"
         )
         if low <= 1.0 <= high:
             text += ", though with so few points this can be chance"
@@ -214,7 +214,23 @@ def calibration_sentence(diagnosis: Diagnosis) -> str:
         return f"{text}; the model in use is just that."
     return (
         f"{text}; {diagnosis.model_label}, the model in use, gives low values "
-        f"{diagnosis.kappa_model:.2g} times the probability with which they occur."
+        f"{_ratio(diagnosis.kappa_model)} times the probability with which they occur."
+    )
+
+
+def _ratio(value: float) -> str:
+    """Two decimals where they mean something, two digits elsewhere."""
+    return f"{value:.2f}" if 0.095 < value < 9.95 else f"{value:.2g}"
+
+
+def _factor(value: float) -> str:
+    """Two digits, without the powers of ten that few people read."""
+    return (
+        f"{value:.1f}"
+        if value < 9.95
+        else f"{float(f'{value:.2g}'):,.0f}"
+        if value < 1e6
+        else "a million or more"
     )
 
 

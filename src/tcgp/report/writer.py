@@ -158,7 +158,7 @@ def report_from_optimizer(
     >>> result = tcgp.minimize(lambda x: x[0] ** 2, [(-1.0, 1.0)], n_evals=8, rng=0)
     >>> report_from_optimizer(result.optimizer, pathlib.Path(tempfile.mkdtemp()) / "run.html")
     """
-    data = report_data(optimizer, _standing(optimizer), title=title or _title(Path(path)), fit=True)
+    data = report_data(optimizer, _standing(), title=title or _title(Path(path)), fit=True)
     write_atomically(path, render(data))
 
 
@@ -189,7 +189,7 @@ def report_from_journal(
     """
     record = read_journal(journal)
     optimizer = Optimizer._replay(record, str(journal))
-    state = _standing(optimizer, refresh)
+    state = _standing(refresh)
     data = report_data(
         optimizer,
         state,
@@ -201,11 +201,9 @@ def report_from_journal(
     write_atomically(path, render(data))
 
 
-def _standing(optimizer: Optimizer, refresh: float | None = None) -> State:
+def _standing(refresh: float | None = None) -> State:
     """How a run stands that nobody here drives."""
-    n = len(optimizer.pending)
-    text = "as of its journal" if refresh is None else "watched"
-    return State(refresh is not None, f"{text}, {n} under way" if n else text, None, refresh)
+    return State(refresh is not None, "snapshot" if refresh is None else "watched", None, refresh)
 
 
 def _title(path: Path) -> str:

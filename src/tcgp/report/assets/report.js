@@ -53,7 +53,7 @@
   function linear(low, high, from, to, n) {
     if (!(high > low)) { const m = Math.abs(low) * 0.05 || 1; low -= m; high += m; }
     const rough = (high - low) / (n || 5), power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map((k) => k * power).find((s) => s >= rough * 0.999);
+    const step = [1, 2, 2.5, 5, 10].map((k) => k * power).find((s) => s >= rough * 0.999);
     const ticks = [];
     for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) ticks.push(k === 0 ? 0 : k * step);
     const digits = Math.max(1, Math.ceil(Math.log10(Math.max(Math.abs(low), Math.abs(high)) / step)) + 1);
@@ -100,7 +100,7 @@
     const o = options || {};
     for (const v of y.ticks) {
       const py = y.at(v);
-      draw(svg, "line", { x1: box.left, x2: box.right, y1: py, y2: py, class: "grid" });
+      if (!o.filled) draw(svg, "line", { x1: box.left, x2: box.right, y1: py, y2: py, class: "grid" });
       const g = draw(svg, "g", { class: "tick" });
       draw(g, "text", { x: box.left - 6, y: py + 4, "text-anchor": "end" }, y.show(v));
     }
@@ -208,9 +208,10 @@
   const widthOf = (element, fallback) => Math.max(280, Math.round(element.clientWidth - 34) || fallback);
 
   function head() {
+    const snapshot = D.state.text === "snapshot";
     const header = add(root, "header");
     add(header, "h1", "", D.title);
-    add(header, "span", D.state.running ? "status on" : "status", D.state.running ? "● running" : "■ " + (D.state.text.startsWith("as of") ? "snapshot" : "finished"));
+    add(header, "span", D.state.running ? "status on" : "status", D.state.running ? "● running" : snapshot ? "■ snapshot" : "■ finished");
     const when = add(header, "span", "soft");
     const tell = () => {
       const age = Math.max(0, Date.now() / 1000 - D.state.written);
@@ -237,7 +238,7 @@
     fact("under way", D.pending.length);
     const spent = E.simulator.reduce((a, b) => a + (b || 0), 0);
     if (spent > 0) fact("time in the simulator", seconds(spent));
-    if (D.state.text && !D.state.running) add(root, "p", "soft", "Why it stands still: " + D.state.text + ".");
+    if (D.state.text && !snapshot && !D.state.running) add(root, "p", "soft", "Ended: " + D.state.text + ".");
   }
 
   // ---- best value so far ----
@@ -430,7 +431,7 @@
       const x = along(p, box.left, box.right, 4);
       // Intervals of a heavy-tailed law would squeeze the mean: the view follows the mean, and the interval up to four times its range.
       const [a, b] = spread([...view.mean, E.y[bestIndex]], 0.1), [c, d] = spread([...view.lower, ...view.upper]);
-      const y = linear(Math.max(a - 1.5 * (b - a), Math.min(a, c)), Math.min(b + 1.5 * (b - a), Math.max(b, d)), box.bottom, box.top, 3);
+      const y = linear(Math.max(a - 1.5 * (b - a), Math.min(a, c)), Math.min(b + 1.5 * (b - a), Math.max(b, d)), box.bottom, box.top, 4);
       frame(svg, box, { ticks: [] }, y);
       const clip = draw(draw(svg, "defs", {}), "clipPath", { id: "slice" + k });
       draw(clip, "rect", { x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top });
@@ -448,6 +449,7 @@
         const back = [...view.values.keys()].reverse();
         draw(plot, "path", { d: path(view.values, view.upper, x, y) + path(back.map((i) => view.values[i]), back.map((i) => view.lower[i]), x, y).replace("M", "L") + "Z", class: "band" });
         draw(plot, "path", { d: path(view.values, view.mean, x, y), class: "line c mean" });
+        if (p.type === "integer" && view.values.length <= 25) view.values.forEach((v, i) => draw(plot, "circle", { cx: x.at(v), cy: y.at(view.mean[i]), r: 2.8, class: "point" }));
         const xs = [view.values[0], ...view.values, view.values[view.values.length - 1]];
         draw(svg, "path", { d: path(xs, [0, ...view.ei.map((v) => v || 0), 0], x, e) + "Z", class: "ei" });
       }
@@ -502,7 +504,7 @@
         const cell = draw(cells, "rect", { x: columns[c][0].toFixed(1), y: rows[r][0].toFixed(1), width: (columns[c][1] - columns[c][0] + 0.4).toFixed(1), height: (rows[r][1] - rows[r][0] + 0.4).toFixed(1), class: "cell" });
         cell.style.fill = v === null ? "none" : `color-mix(in oklab, var(--good) ${(100 * share(v)).toFixed(1)}%, var(--poor))`;
       }));
-      frame(svg, box, x, y, { xlabel: cut(p.name, 40), ylabel: cut(q.name, 40), tight: true });
+      frame(svg, box, x, y, { xlabel: cut(p.name, 40), ylabel: cut(q.name, 40), tight: true, filled: true });
       E.x.forEach((point, i) => {
         const px = x.at(point[H.i]), py = y.at(point[H.j]);
         if (E.y[i] === null) draw(svg, "path", { d: cross(px, py, 3.2), class: "cross" });
@@ -598,12 +600,12 @@
     const both = E.y.map((_, i) => [E.simulator[i], E.optimizer[i]]);
     const section = card(parent, "Time per evaluation");
     if (!both.some(([a, b]) => a !== null || b !== null)) {
-      add(section, "p", "soft", "No times are known: the journal keeps none of the simulator's, and no model has chosen a point yet.");
+      add(section, "p", "soft", "No times are known yet.");
       return;
     }
     const total = (k) => both.reduce((sum, pair) => sum + (pair[k] || 0), 0), [simulator, optimizer] = [total(0), total(1)];
     const unknown = both.some(([a]) => a === null) ? " Where the simulator's time is not known, none is drawn." : "";
-    add(section, "p", "soft", `Simulator ${seconds(simulator)}, optimizer ${seconds(optimizer)} in all.` + unknown);
+    add(section, "p", "soft", `Simulator ${both.some(([a]) => a !== null) ? seconds(simulator) : "not known"}, optimizer ${seconds(optimizer)} in all.` + unknown);
     const holder = add(section, "div");
     redraw(() => {
       holder.textContent = "";
@@ -639,17 +641,18 @@
     return table;
   }
   const names = P.map((p) => p.name);
+  const brief = (x) => x.map((text, k) => (P[k].labels || P[k].type !== "real" ? text : number(Number(text), 6)));
   const run = (item) => (item.id === null ? item.number : `${item.number} (run ${item.id})`);
   const numericColumns = P.map((p, k) => (p.labels ? -1 : k));
   function tables() {
     if (D.best.length) {
       const section = card(root, "Best points", null, "long");
       const columns = [0, 1, ...numericColumns.filter((k) => k >= 0).map((k) => k + 2)];
-      rows(add(section, "div", "scroll"), ["value", "evaluation", ...names], D.best.map((b) => [b.y, run(b), ...b.x]), columns).id = "best-points";
+      rows(add(section, "div", "scroll"), ["value", "evaluation", ...names], D.best.map((b) => [b.y, run(b), ...brief(b.x)]), columns).id = "best-points";
     }
     if (D.pending.length) {
       const section = card(root, "Under way", null, "long");
-      rows(add(section, "div", "scroll"), ["run", ...names], D.pending.map((p) => [p.id, ...p.x]), [0, ...numericColumns.filter((k) => k >= 0).map((k) => k + 1)]);
+      rows(add(section, "div", "scroll"), ["run", ...names], D.pending.map((p) => [p.id, ...brief(p.x)]), [0, ...numericColumns.filter((k) => k >= 0).map((k) => k + 1)]);
     }
     if (failed) {
       const section = card(root, "Failures", `${failed} of ${N} evaluations gave no value` + (failed > D.failures.length ? `; the latest ${D.failures.length} are listed.` : "."), "long");
@@ -657,11 +660,12 @@
       E.reason.forEach((reason, i) => { if (E.y[i] === null) counts.set(reason || "no reason given", (counts.get(reason || "no reason given") || 0) + 1); });
       const sorted = [...counts].sort((a, b) => b[1] - a[1]);
       if (sorted.length < failed) rows(add(section, "div", "scroll"), ["times", "reason"], sorted.slice(0, 20).map(([reason, n]) => [n, reason]));
-      rows(add(section, "div", "scroll"), ["evaluation", "reason", ...names], D.failures.map((f) => [run(f), f.reason, ...f.x]), [0, ...numericColumns.filter((k) => k >= 0).map((k) => k + 2)]).id = "failures";
+      rows(add(section, "div", "scroll"), ["evaluation", "reason", ...names], D.failures.map((f) => [run(f), f.reason, ...brief(f.x)]), [0, ...numericColumns.filter((k) => k >= 0).map((k) => k + 2)]).id = "failures";
     }
     const two = add(root, "div", "two");
     const parameters = card(two, "Parameters");
-    rows(add(parameters, "div", "scroll"), ["name", "kind", "values"], P.map((p) => [p.name, p.type, p.labels ? cut(p.labels.join(", "), 300) : `${number(p.low)} to ${number(p.high)}${p.log ? ", logarithmic" : ""}`]));
+    const exact = D.best.length ? D.best[0].x : P.map(() => "–");
+    rows(add(parameters, "div", "scroll"), ["name", "best, exactly", "kind", "values"], P.map((p, k) => [p.name, exact[k], p.type, p.labels ? cut(p.labels.join(", "), 300) : `${number(p.low)} to ${number(p.high)}${p.log ? ", logarithmic" : ""}`]));
     const settings = card(two, "Settings and versions");
     rows(add(settings, "div", "scroll"), ["", ""], [...D.settings, ...D.versions]);
   }
@@ -702,12 +706,12 @@
     convergence();
     samples();
     slices();
-    const two = add(root, "div", "two");
-    heat(two);
-    calibration(two);
-    const others = add(root, "div", "two");
-    law(others);
-    times(others);
+    const two = add(root, "div", "two"), left = add(two, "div"), right = add(two, "div");
+    calibration(left);
+    times(left);
+    heat(right);
+    law(right);
+    if (!right.childElementCount) right.remove();
   }
   tables();
   if (memory.scroll) { scrollTo(...memory.scroll); memory.scroll = null; remember(); }

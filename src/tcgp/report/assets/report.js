@@ -714,7 +714,10 @@
     if (!right.childElementCount) right.remove();
   }
   tables();
+  // The browser's own memory of the place would compete with ours.
+  if ("scrollRestoration" in history) history.scrollRestoration = "manual";
   if (memory.scroll) { scrollTo(...memory.scroll); memory.scroll = null; remember(); }
   if (D.state.refresh) refreshing();
+  document.documentElement.dataset.evaluations = N;
   document.documentElement.dataset.drawn = "yes";
 })();

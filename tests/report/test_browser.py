@@ -1,0 +1,272 @@
+"""The report in a real browser: headless Chromium, driven by Playwright.
+
+Run with ``pytest -m browser tests/report``. It needs ``pip install playwright`` and Chromium: Debian's package
+(``apt-get install chromium``), or ``playwright install chromium``, or any other that TCGP_CHROMIUM names.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tcgp
+from tcgp.optimizer import Optimizer
+from tcgp.report import State, render, report_data, report_from_journal, write_atomically
+from tcgp.report import writer as writer_module
+
+pytestmark = pytest.mark.browser
+
+CHARTS = ["convergence", "samples", "slice", "heat", "calibration", "law", "threshold", "times"]
+HOSTILE = "<img src=x onerror=window.hit=1></script><script>window.hit=1</script>"
+SPACE = {
+    "width": tcgp.Real(0.1, 10.0, log=True),
+    "layers": tcgp.Integer(1, 6),
+    HOSTILE: tcgp.Categorical(["steel", HOSTILE]),
+}
+
+
+def simulate(parameters: dict[str, Any]) -> float:
+    if parameters["layers"] == 6:
+        raise RuntimeError(HOSTILE)
+    extra = float(parameters[HOSTILE] != "steel")
+    return math.log(parameters["width"]) ** 2 + (parameters["layers"] - 3) ** 2 + extra
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        pytest.fail("these tests need Playwright: pip install playwright")
+    found = os.environ.get("TCGP_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    with sync_playwright() as playwright:
+        # Without a sandbox, which root may not have; the page is ours.
+        chromium = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Opens a page, which must not complain about anything until the test is over."""
+    complaints: list[str] = []
+    contexts = []
+
+    def open_one(path: Path, **options: Any) -> Any:
+        context = browser.new_context(**{"viewport": {"width": 1200, "height": 800}, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: _note_foreign(request.url, complaints))
+        page.goto(path.as_uri())
+        page.wait_for_selector("html[data-drawn=yes]")
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def _note_foreign(url: str, complaints: list[str]) -> None:
+    if not url.startswith("file:"):
+        complaints.append(f"request to {url}")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("finished") / "run.html"
+    tcgp.minimize(simulate, SPACE, n_evals=26, n_initial=14, rng=3, report=path)
+    return path
+
+
+def number_of_evaluations(page: Any) -> int:
+    return int(page.evaluate("JSON.parse(document.getElementById('data').textContent).evaluations.y.length"))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 390])
+def test_every_chart_is_drawn_within_the_page(
+    finished: Path, open_page: Callable[..., Any], scheme: str, width: int
+) -> None:
+    page = open_page(finished, color_scheme=scheme, viewport={"width": width, "height": 800})
+    for chart in CHARTS:
+        charts = page.locator(f"svg[data-chart={chart}]")
+        assert charts.count() == (3 if chart == "slice" else 1), chart
+        box = charts.first.bounding_box()
+        assert box["width"] > 200, chart
+        assert box["height"] > 100, chart
+        assert box["x"] + box["width"] <= width, chart
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    broken = page.evaluate(
+        "[...document.querySelectorAll('svg *')].filter(e => [...e.attributes].some(a => /NaN|undefined|Infinity/"
+        ".test(a.value))).length"
+    )
+    assert broken == 0
+
+
+def test_marks_are_as_many_as_the_evaluations(finished: Path, open_page: Callable[..., Any]) -> None:
+    page = open_page(finished)
+    chart = page.locator("svg[data-chart=convergence]")
+    failed = chart.locator("path.cross").count()
+    assert failed >= 1
+    assert chart.locator("circle.point").count() + chart.locator("polygon.star").count() + failed == 26
+    assert page.locator("svg[data-chart=samples] path.thread").count() == 26
+    assert page.locator("#failures tbody tr").count() == failed
+    assert page.locator("#best-points tbody tr").count() == 10
+    assert page.locator(".status").inner_text() == "■ finished"
+
+
+def test_hostile_strings_are_shown_and_do_nothing(finished: Path, open_page: Callable[..., Any]) -> None:
+    page = open_page(finished)
+    assert page.locator("#failures").inner_text().count(HOSTILE) >= 2  # a name and a reason
+    assert page.evaluate("window.hit") is None
+    assert page.locator("img").count() == 0
+    assert page.locator("script").count() == 2
+
+
+def test_pointing_at_an_evaluation_tells_its_parameters(
+    finished: Path, open_page: Callable[..., Any]
+) -> None:
+    page = open_page(finished)
+    tip = page.locator("#tip")
+    assert tip.is_hidden()
+    page.locator("svg[data-chart=convergence] polygon.star").hover()
+    best = page.locator("#best-points tbody tr").first.locator("td").first.inner_text()
+    shown = next(line for line in tip.inner_text().splitlines() if line.startswith("value "))
+    assert float(shown.removeprefix("value ")) == pytest.approx(float(best), rel=1e-6)  # eight digits or more
+    assert "width = " in tip.inner_text()
+    page.locator("svg[data-chart=convergence] path.cross").first.hover()
+    assert "failed: RuntimeError" in tip.inner_text()
+    for chart in ("samples", "slice", "heat", "calibration", "law", "threshold", "times"):
+        svg = page.locator(f"svg[data-chart={chart}]").first
+        svg.scroll_into_view_if_needed()
+        box = svg.bounding_box()
+        seen = False
+        for share in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
+            for height in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
+                page.mouse.move(box["x"] + share * box["width"], box["y"] + height * box["height"])
+                seen = seen or tip.is_visible()
+        assert seen, chart
+    page.mouse.move(2, 2)
+    assert tip.is_hidden()
+
+
+def test_dragging_zooms_and_a_double_click_shows_everything(
+    finished: Path, open_page: Callable[..., Any]
+) -> None:
+    page = open_page(finished)
+    chart = page.locator("svg[data-chart=convergence]")
+    everything = chart.locator("circle.point").count()
+    box = chart.bounding_box()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + 0.85 * box["height"], steps=4)
+    page.mouse.up()
+    assert 0 < chart.locator("circle.point").count() < everything
+    chart.dblclick(position={"x": 0.5 * box["width"], "y": 0.5 * box["height"]})
+    assert chart.locator("circle.point").count() == everything
+
+
+def test_heat_map_shows_mean_sd_or_improvement(finished: Path, open_page: Callable[..., Any]) -> None:
+    page = open_page(finished)
+    colours = set()
+    for kind in ("mean", "sd", "ei"):
+        page.locator(f"button.heat-{kind}").click()
+        fills = page.locator("svg[data-chart=heat] rect.cell").evaluate_all(
+            "cells => cells.map(c => c.style.fill)"
+        )
+        colours.add(tuple(fills))
+    assert len(colours) == 3
+
+
+def test_page_picks_up_a_new_evaluation_and_keeps_its_place(
+    tmp_path: Path, open_page: Callable[..., Any]
+) -> None:
+    path = tmp_path / "run.html"
+    optimizer = Optimizer([(0.0, 1.0)] * 12, rng=0)
+    state = State(running=True, text="running", refresh=1.0)
+    for _ in range(5):
+        x = optimizer.ask()
+        optimizer.tell(x, sum(x))
+    write_atomically(path, render(report_data(optimizer, state)))
+    page = open_page(path)
+    page.evaluate("scrollTo(0, 300)")
+    x = optimizer.ask()
+    optimizer.tell(x, sum(x))
+    write_atomically(path, render(report_data(optimizer, state)))
+    page.wait_for_selector("html[data-drawn=yes][data-evaluations='6']", timeout=10_000)
+    assert page.evaluate("scrollY") == 300
+
+
+def test_a_run_can_be_watched_until_it_ends(
+    tmp_path: Path, open_page: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer_module, "REFRESH", 0.5)
+    path, go_on = tmp_path / "run.html", threading.Event()
+    calls = []
+
+    def fun(parameters: dict[str, Any]) -> float:
+        calls.append(parameters)
+        if len(calls) == 10:
+            go_on.wait(60.0)
+        return simulate(parameters)
+
+    settings = {"n_evals": 16, "n_initial": 8, "rng": 1, "report": path}
+    run = threading.Thread(target=tcgp.minimize, args=(fun, SPACE), kwargs=settings)
+    run.start()
+    try:
+        while len(calls) < 10:
+            time.sleep(0.05)
+        page = open_page(path)
+        assert page.locator(".status").inner_text() == "● running"
+        assert number_of_evaluations(page) == 9
+        assert "Under way" in page.locator("main").inner_text()
+    finally:
+        go_on.set()
+        run.join()
+    page.wait_for_selector(".status:has-text('finished')", timeout=20_000)
+    page.wait_for_selector("html[data-drawn=yes]")
+    assert number_of_evaluations(page) == 16
+    page.evaluate("window.stays = true")
+    time.sleep(1.5)  # three times the interval
+    assert page.evaluate("window.stays") is True
+
+
+def test_report_of_a_journal_is_drawn(tmp_path: Path, open_page: Callable[..., Any]) -> None:
+    journal, path = tmp_path / "run.jsonl", tmp_path / "run.html"
+    tcgp.minimize(lambda x: (x[0] - 0.3) ** 2, [(0.0, 1.0)], n_evals=9, n_initial=5, rng=0, journal=journal)
+    report_from_journal(journal, path)
+    page = open_page(path)
+    assert page.locator("svg[data-chart=slice]").count() == 1
+    assert page.locator("svg[data-chart=heat]").count() == 0  # there is one parameter
+    assert page.locator(".status").inner_text() == "■ snapshot"
+
+
+def test_page_without_any_evaluation_is_drawn(tmp_path: Path, open_page: Callable[..., Any]) -> None:
+    path = tmp_path / "run.html"
+    optimizer = Optimizer(SPACE, rng=0)
+    optimizer.ask()
+    write_atomically(path, render(report_data(optimizer, State(running=False, text="stopped"))))
+    page = open_page(path)
+    assert "No evaluation has ended yet" in page.locator("main").inner_text()
+
+
+def test_page_of_failures_only_is_drawn(tmp_path: Path, open_page: Callable[..., Any]) -> None:
+    path = tmp_path / "run.html"
+    optimizer = Optimizer(SPACE, rng=0)
+    for _ in range(3):
+        optimizer.tell(optimizer.ask(), None, reason="no licence")
+    write_atomically(path, render(report_data(optimizer, State(running=False, text="stopped"), fit=True)))
+    page = open_page(path)
+    assert page.locator("svg[data-chart=convergence] path.cross").count() == 3
+    assert page.locator("#failures tbody tr").count() == 3

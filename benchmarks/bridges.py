@@ -205,7 +205,8 @@ def report(args: argparse.Namespace) -> None:
         text = table(host, curves, seconds)
         print(text)
         page = DOCS / f"{host}.md"
-        page.write_text(between_marks(page.read_text(), text))
+        picture = f"![gap to the minimum, median and quartiles over the seeds]({host}.svg)"
+        page.write_text(between_marks(page.read_text(), f"{text}\n\n{picture}"))
         draw(host, curves, DOCS / f"{host}.svg")
 
 

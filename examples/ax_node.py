@@ -5,6 +5,7 @@ python examples/ax_node.py
 
 from __future__ import annotations
 
+import argparse
 import logging
 import math
 import pathlib
@@ -36,6 +37,11 @@ def run(client: Client, n: int) -> None:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--n-trials", type=int, default=40)
+    args = parser.parse_args()
     set_ax_logger_levels(logging.WARNING)
     client = Client()
     client.configure_experiment(
@@ -50,12 +56,12 @@ def main() -> None:
     client.configure_optimization(objective="-loss")
     node = TailCalibratedNode(seed=0, n_initial=15)  # the lines that change
     client.set_generation_strategy(GenerationStrategy(nodes=[node], name="tail-calibrated"))
-    run(client, 20)
+    run(client, args.n_trials // 2)
     with tempfile.TemporaryDirectory() as folder:
         path = str(pathlib.Path(folder) / "experiment.json")
         client.save_to_json_file(path)
         client = Client.load_from_json_file(path)
-    run(client, 20)
+    run(client, args.n_trials - args.n_trials // 2)
     parameters, value, _, _ = client.get_best_parameterization(use_model_predictions=False)
     print(f"best value {value['loss']} at {parameters}")
     last = client._generation_strategy._nodes[0].trace[-1]

@@ -210,6 +210,9 @@ def calibration_sentence(diagnosis: Diagnosis) -> str:
         )
         if low <= 1.0 <= high:
             text += ", though with so few points this can be chance"
+    if diagnosis.n_below <= 2:
+        points = "one value" if diagnosis.n_below == 1 else "two values"
+        text += f" (only {points} below it: too few to judge by)"
     if isinstance(diagnosis.law, Normal):
         return f"{text}; the model in use is just that."
     return (

@@ -205,6 +205,7 @@
     running.push(bestIndex < 0 ? null : E.y[bestIndex]);
   });
   const isDesign = (i) => E.source[i] === "design" || (E.source[i] === "given" && i < D.n_initial);
+  const narrow = innerWidth < 620;
   const widthOf = (element, fallback) => Math.max(280, Math.round(element.clientWidth - 34) || fallback);
 
   function head() {
@@ -346,16 +347,15 @@
     const more = N > shown.length ? ` The ${shown.length} best and latest failed of ${N} are drawn.` : "";
     const section = card(root, "Where it sampled", "One line per evaluation, across all parameters to its value: the darker (brighter in dark mode) the better. Point at a line to read it." + more);
     const holder = add(section, "div");
-    const [low, high] = spread(E.y, 0.02);
-    const positive = low > 0 && high > 1000 * spread(E.y)[0] && spread(E.y)[0] > 0;
+    const [low, high] = spread(E.y, 0.02), [lowest, highest] = spread(E.y);
+    const positive = lowest > 0 && highest > 1000 * lowest;
     redraw(() => {
       holder.textContent = "";
       const width = widthOf(section, 1100), upright = width < 62 * (P.length + 1);
       const axes = P.length + 1, height = upright ? Math.max(200, 46 * axes + 30) : 330;
       const svg = canvas(holder, "samples", "Parallel coordinates of all evaluations", width, height);
       const from = upright ? 12 : height - 34, to = upright ? width - 16 : 46;
-      const [least, most] = spread(E.y);
-      const value = positive ? logarithmic(least, most, from, to) : linear(low, high, from, to, 5);
+      const value = positive ? logarithmic(lowest, highest, from, to) : linear(low, high, from, to, 5);
       const scales = [...P.map((p) => along(p, from, to, upright ? width / 90 : 6)), value];
       const position = (k) => upright ? 34 + (k * (height - 60)) / (axes - 1) : 48 + (k * (width - 110)) / (axes - 1);
       const pointAt = (k, v) => (upright ? [scales[k].at(v), position(k)] : [position(k), scales[k].at(v)]);
@@ -420,7 +420,8 @@
     const S = D.slices;
     if (!S || bestIndex < 0) return;
     const best = E.x[bestIndex], level = Math.round(100 * S.level);
-    const section = card(root, "What the model expects around the best point", `Each chart moves one parameter and holds the others at the best point: the model's mean with its ${level} % interval, and below it the expected improvement, scaled to its own maximum.`, "long");
+    const sorted = E.y.filter((v) => v !== null).sort((p, q) => p - q), median = sorted[Math.floor(sorted.length / 2)];
+    const section = card(root, "What the model expects around the best point", `Each chart moves one parameter and holds the others at the best point: the model's mean with its ${level} % interval, and below it the expected improvement, scaled to its own maximum. Heights above the median of all values are cut off.`, S.along.length > 6 ? "long" : "");
     const grid = add(section, "div", "small");
     S.along.forEach((view, k) => {
       if (!view) return;
@@ -429,8 +430,10 @@
       const width = 290, height = 214, box = { left: 52, right: width - 8, top: 24, bottom: 138 }, lower = { top: 150, bottom: 186 };
       const svg = canvas(cell, "slice", "Slice along a parameter", width, height);
       const x = along(p, box.left, box.right, 4);
-      // Intervals of a heavy-tailed law would squeeze the mean: the view follows the mean, and the interval up to four times its range.
-      const [a, b] = spread([...view.mean, E.y[bestIndex]], 0.1), [c, d] = spread([...view.lower, ...view.upper]);
+      // Heavy tails and far-off heights would squeeze what matters: the view follows the mean, up to the median of the
+      // values found, and then the interval as far as that leaves the mean visible.
+      const ceiling = (v) => Math.min(v, Math.max(median, E.y[bestIndex]));
+      const [a, b] = spread([...view.mean.map(ceiling), E.y[bestIndex]], 0.1), [c, d] = spread([...view.lower, ...view.upper].map(ceiling));
       const y = linear(Math.max(a - 1.5 * (b - a), Math.min(a, c)), Math.min(b + 1.5 * (b - a), Math.max(b, d)), box.bottom, box.top, 4);
       frame(svg, box, { ticks: [] }, y);
       const clip = draw(draw(svg, "defs", {}), "clipPath", { id: "slice" + k });
@@ -486,12 +489,15 @@
       const width = Math.min(widthOf(section, 520), 560), height = Math.min(400, Math.max(300, width * 0.8));
       const svg = canvas(holder, "heat", "Model over the two parameters that matter most", width, height);
       const p = P[H.i], q = P[H.j];
-      const box = { left: 58, right: width - 70, top: 24, bottom: height - 42 };
+      const box = { left: 58, right: width - 82, top: 24, bottom: height - 42 };
       const x = along(p, box.left, box.right, 5), y = along(q, box.bottom, box.top, 5);
       const values = H[kind], known = values.filter((v) => v !== null).sort((a, b) => a - b);
-      // Ranks below the median and above: a few huge values would leave one colour for all others.
-      const low = known[0], high = known[Math.max(0, Math.ceil(0.95 * known.length) - 1)];
-      const share = (v) => { const s = high > low ? Math.min(1, Math.max(0, (v - low) / (high - low))) : 0; return kind === "mean" ? 1 - Math.sqrt(s) : s; };
+      const low = known[0], high = known[known.length - 1];
+      // Colours follow ranks for the mean, where a few heights would leave one colour for all else.
+      const rank = (v) => { let i = 0, j = known.length; while (i < j) { const m = (i + j) >> 1; if (known[m] < v) i = m + 1; else j = m; } return i / (known.length - 1 || 1); };
+      const shares = { mean: (v) => 1 - rank(v), sd: (v) => (high > low ? (v - low) / (high - low) : 0), ei: (v) => (high > 0 ? (v / high) ** 0.25 : 0) };
+      const share = shares[kind];
+      const levels = { mean: (t) => known[Math.round(t * (known.length - 1))], sd: (t) => low + t * (high - low), ei: (t) => high * t ** 4 };
       const edges = (axis, scale, label) => axis.map((v, i) => {
         if (label.labels) { const h = Math.abs(scale.at(1) - scale.at(0)) / 2; return [scale.at(v) - h, scale.at(v) + h]; }
         const here = scale.at(v), before = i ? scale.at(axis[i - 1]) : here, after = i + 1 < axis.length ? scale.at(axis[i + 1]) : here;
@@ -511,15 +517,15 @@
         else draw(svg, "circle", { cx: px.toFixed(1), cy: py.toFixed(1), r: 2.4, class: "sample" });
       });
       draw(svg, "polygon", { points: star(x.at(E.x[bestIndex][H.i]), y.at(E.x[bestIndex][H.j]), 9), class: "star" });
-      const bar = { left: width - 54, right: width - 42 };
+      const bar = { left: width - 68, right: width - 56 };
       for (let k = 0; k < 40; k++) {
-        const t = k / 39, from = box.bottom - ((k + 1) * (box.bottom - box.top)) / 40;
+        const t = kind === "mean" ? 1 - k / 39 : k / 39, from = box.bottom - ((k + 1) * (box.bottom - box.top)) / 40;
         const piece = draw(svg, "rect", { x: bar.left, width: bar.right - bar.left, y: from, height: (box.bottom - box.top) / 40 + 0.5 });
-        piece.style.fill = `color-mix(in oklab, var(--good) ${(100 * share(low + t * (high - low))).toFixed(1)}%, var(--poor))`;
+        piece.style.fill = `color-mix(in oklab, var(--good) ${(100 * t).toFixed(1)}%, var(--poor))`;
       }
       const g = draw(svg, "g", { class: "tick" });
-      draw(g, "text", { x: bar.right + 3, y: box.bottom }, number(low, 3));
-      draw(g, "text", { x: bar.right + 3, y: box.top + 8 }, (high < known[known.length - 1] ? "≥" : "") + number(high, 3));
+      const compact = (v) => (Math.abs(v) >= 1e5 ? v.toExponential(1).replace("e+", "e") : number(v, 3));
+      for (const t of [0, 0.25, 0.5, 0.75, 1]) draw(g, "text", { x: bar.right + 4, y: box.bottom - t * (box.bottom - box.top - 8) }, compact(levels[kind](t)));
       svg.addEventListener("pointermove", (event) => {
         const [px, py] = place(svg, event);
         const c = columns.findIndex(([a, b]) => px >= a && px <= b), r = rows.findIndex(([a, b]) => py >= a && py <= b);
@@ -542,7 +548,7 @@
       return;
     }
     add(section, "p", "lead", C.sentence);
-    const width = 420, height = 350, box = { left: 42, right: width - 62, top: 22, bottom: height - 40 };
+    const width = narrow ? 340 : 420, height = narrow ? 330 : 350, box = { left: 34, right: width - (narrow ? 8 : 54), top: 22, bottom: height - 40 };
     const svg = canvas(section, "calibration", "Distribution of the PIT below the threshold, against the diagonal of a calibrated model", width, height);
     const x = linear(0, 1, box.left, box.right, 5), y = linear(0, 1, box.bottom, box.top, 5);
     frame(svg, box, x, y, { xlabel: "predicted probability u", ylabel: "share of low values with PIT ≤ u" });
@@ -567,7 +573,7 @@
     const n = T.map((t) => t.n), end = [Math.min(...n), Math.max(...n, Math.min(...n) + 1)];
     const betas = T.map((t) => t.beta), scales = T.map((t) => t.scale);
     if (betas.some((v) => v !== null)) {
-      const width = 480, height = 230, box = { left: 52, right: width - 10, top: 22, bottom: height - 40 };
+      const width = narrow ? 340 : 480, height = 230, box = { left: 52, right: width - 10, top: 22, bottom: height - 40 };
       const svg = canvas(section, "law", "Shape and scale of the law against the number of evaluations", width, height);
       const known = [...betas, ...scales, 2].filter((v) => v > 0), [low, high] = spread(known);
       const x = linear(...end, box.left, box.right, 5), y = logarithmic(low / 1.3, high * 1.3, box.bottom, box.top);
@@ -581,7 +587,7 @@
     } else {
       add(section, "p", "soft", "The model in use has no such law.");
     }
-    const width = 480, height = 230, box = { left: 60, right: width - 10, top: 22, bottom: height - 40 };
+    const width = narrow ? 340 : 480, height = 230, box = { left: 60, right: width - 10, top: 22, bottom: height - 40 };
     const svg = canvas(section, "threshold", "Threshold and best value against the number of evaluations", width, height);
     const levels = T.flatMap((t) => [t.threshold, t.best]).filter((v) => v !== null), [low, high] = spread(levels, 0.06);
     const x = linear(...end, box.left, box.right, 5);
@@ -659,7 +665,7 @@
       const counts = new Map();
       E.reason.forEach((reason, i) => { if (E.y[i] === null) counts.set(reason || "no reason given", (counts.get(reason || "no reason given") || 0) + 1); });
       const sorted = [...counts].sort((a, b) => b[1] - a[1]);
-      if (sorted.length < failed) rows(add(section, "div", "scroll"), ["times", "reason"], sorted.slice(0, 20).map(([reason, n]) => [n, reason]));
+      if (sorted.length > 1 && sorted.length < failed) rows(add(section, "div", "scroll"), ["times", "reason"], sorted.slice(0, 20).map(([reason, n]) => [n, reason]));
       rows(add(section, "div", "scroll"), ["evaluation", "reason", ...names], D.failures.map((f) => [run(f), f.reason, ...brief(f.x)]), [0, ...numericColumns.filter((k) => k >= 0).map((k) => k + 2)]).id = "failures";
     }
     const two = add(root, "div", "two");

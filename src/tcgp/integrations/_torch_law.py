@@ -175,7 +175,7 @@ class _Elementwise(torch.autograd.Function):
 def _elementwise(
     r: Tensor, value: Callable[[Tensor], Tensor], derivative: Callable[[Tensor], Tensor]
 ) -> Tensor:
-    out: Tensor = _Elementwise.apply(r, value, derivative)  # type: ignore[no-untyped-call]
+    out: Tensor = _Elementwise.apply(r, value, derivative)
     return out
 
 

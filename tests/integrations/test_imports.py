@@ -1,0 +1,30 @@
+"""A bridge costs nothing until it is used, and says what is missing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HOSTS = {"ax": "ax", "botorch": "botorch", "optuna": "optuna", "sklearn": "sklearn"}
+
+
+def _python(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+
+
+def test_importing_the_package_imports_no_host():
+    hosts = ("ax", "botorch", "cocoex", "ioh", "optuna", "sklearn", "torch")
+    done = _python(
+        "import sys, tcgp, tcgp.integrations.coco\n"
+        f"print([host for host in {hosts!r} if host in sys.modules])"
+    )
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+@pytest.mark.parametrize("bridge", HOSTS)
+def test_a_missing_host_is_named_with_the_way_to_install_it(bridge):
+    done = _python(f"import sys; sys.modules[{HOSTS[bridge]!r}] = None\nimport tcgp.integrations.{bridge}")
+    assert done.returncode == 1
+    assert f"pip install 'tcgp[{bridge}]'" in done.stderr.splitlines()[-1]

@@ -1,11 +1,12 @@
 """The living report of a run: one HTML file that needs no server and no network.
 
 `tcgp.minimize(..., report="run.html")` keeps it up to date while a run is on; `report_from_journal` makes it
-of a journal at any time.
+of a journal at any time, and `report_from_study` of an Optuna study.
 """
 
 from tcgp.report.data import Note, State, calibration_sentence, notes_from_journal, report_data
 from tcgp.report.page import render, write_atomically
+from tcgp.report.study import report_from_study
 from tcgp.report.writer import Reporter, report_from_journal, report_from_optimizer
 
 __all__ = [
@@ -18,5 +19,6 @@ __all__ = [
     "report_data",
     "report_from_journal",
     "report_from_optimizer",
+    "report_from_study",
     "write_atomically",
 ]

@@ -24,6 +24,8 @@ REFRESH = 10.0  # seconds after which the page of a running run loads itself aga
 ALLOWANCE = 3.0
 SHARE = 0.03
 
+LARGEST_FIT = 150  # evaluations to which a model is fitted for the last page alone: about a second
+
 
 class Reporter:
     """Keeps the report of a run up to date.
@@ -85,7 +87,8 @@ class Reporter:
 
     def close(self, message: str) -> None:
         """The run has ended, for the reason given: write the report a last time."""
-        self._guarded(lambda: self._write(State(False, message, self._n_evals), fit=True))
+        fit = len(self._optimizer.evaluations) <= LARGEST_FIT
+        self._guarded(lambda: self._write(State(False, message, self._n_evals), fit=fit))
 
     def _recall(self) -> None:
         """Notes on the evaluations made before this process: by the journal if there is one."""

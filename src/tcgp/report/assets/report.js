@@ -343,7 +343,9 @@
   function samples() {
     const order = E.y.map((_, i) => i).filter((i) => E.y[i] !== null).sort((a, b) => E.y[b] - E.y[a]);
     const rank = new Map(order.map((i, k) => [i, order.length > 1 ? k / (order.length - 1) : 1]));
-    const shown = [...E.y.map((_, i) => i).filter((i) => E.y[i] === null).slice(-LINES), ...order.slice(-LINES)];
+    const shown = [...order.slice(-LINES, -1), ...E.y.map((_, i) => i).filter((i) => E.y[i] === null).slice(-LINES), ...order.slice(-1)];
+    // Many lines hide each other: then only the best tenth stands out.
+    const opacity = (share) => (order.length > 120 ? 0.1 + 0.7 * share ** 8 : 0.3 + 0.4 * share);
     const more = N > shown.length ? ` The ${shown.length} best and latest failed of ${N} are drawn.` : "";
     const section = card(root, "Where it sampled", "One line per evaluation, across all parameters to its value: the darker (brighter in dark mode) the better. Point at a line to read it." + more);
     const holder = add(section, "div");
@@ -368,6 +370,7 @@
       const lines = shown.map((i) => {
         const points = polyline(i);
         const line = draw(threads, "path", { d: "M" + points.map((q) => q.map((v) => v.toFixed(1)).join(" ")).join("L"), class: "thread" + (E.y[i] === null ? " failed" : i === bestIndex ? " top" : "") });
+        if (E.y[i] !== null && i !== bestIndex) line.style.strokeOpacity = opacity(rank.get(i)).toFixed(2);
         if (E.y[i] !== null && i !== bestIndex) line.style.stroke = `color-mix(in oklab, var(--good) ${(100 * rank.get(i)).toFixed(1)}%, var(--poor))`;
         return { i, points, line };
       });

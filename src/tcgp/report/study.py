@@ -1,0 +1,127 @@
+"""The report of an Optuna study, whatever sampler made it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tcgp.optimizer import Optimizer
+from tcgp.report.data import Note, State, report_data
+from tcgp.report.page import render, write_atomically
+from tcgp.space import Categorical, Dimension, Integer, Real, Space
+
+__all__ = ["report_from_study"]
+
+MOST_STEPS = 1000  # of a parameter with a step, which is shown with a label for each
+
+
+def report_from_study(
+    study: Any, path: str | os.PathLike[str], *, method: str = "tcgp", title: str | None = None
+) -> None:
+    """Write the report of an Optuna study, with a model fitted to its trials.
+
+    Shown are the parameters that all complete trials share, and the trials that have them. Failed and pruned
+    trials are failures. A study that maximizes is shown with its values negated.
+
+    Parameters
+    ----------
+    study : optuna.Study
+        With one objective.
+    path : str or os.PathLike
+        File to write.
+    method : str
+        Model to look at the trials with; see `tcgp.fit_model`.
+    title : str, optional
+        Title of the page; the name of the study by default.
+    """
+    from optuna.search_space import intersection_search_space
+
+    if len(study.directions) > 1:
+        raise ValueError(f"study must have one objective, got one with {len(study.directions)}")
+    trials = study.get_trials(deepcopy=False)
+    distributions = {
+        name: distribution
+        for name, distribution in intersection_search_space(trials).items()
+        if _dimension(distribution) is not None
+    }
+    if not distributions:
+        raise ValueError("study must have complete trials with parameters in common, got none")
+    maximizes = study.directions[0].name == "MAXIMIZE"
+    optimizer = Optimizer(
+        Space({name: _dimension(distribution) for name, distribution in distributions.items()}),
+        method=method,
+        n_initial=1,
+        rng=0,
+    )
+    notes = []
+    for trial in trials:
+        if trial.state.is_finished() and _tell(optimizer, trial, distributions, -1.0 if maximizes else 1.0):
+            duration = trial.duration
+            seconds = None if duration is None else duration.total_seconds()
+            notes.append(Note(trial.number, "Optuna", None, seconds))
+    data = report_data(
+        optimizer,
+        State(running=False, text="snapshot"),
+        title=(title or study.study_name) + (" (values negated: it maximizes)" if maximizes else ""),
+        notes=notes,
+        labels={
+            i: labels for i, d in enumerate(distributions.values()) if (labels := _labels(d)) is not None
+        },
+        fit=True,
+    )
+    write_atomically(Path(path), render(data))
+
+
+def _tell(optimizer: Optimizer, trial: Any, distributions: Mapping[str, Any], sign: float) -> bool:
+    """Add a trial to the optimizer; False if it does not belong to the space, or repeats a point."""
+    if not set(distributions) <= set(trial.params):
+        return False
+    n = len(optimizer.evaluations)
+    value = sign * trial.values[0] if trial.state.name == "COMPLETE" else None
+    reason = trial.system_attrs.get("fail_reason") or trial.state.name.lower()
+    try:
+        x = [_coordinate(d, trial.params[name]) for name, d in distributions.items()]
+        optimizer.tell(x, value, reason=str(reason))
+    except ValueError:  # other ranges, or another value at the same point
+        return False
+    return len(optimizer.evaluations) > n
+
+
+def _dimension(distribution: Any) -> Dimension | None:
+    """The dimension that stands for a distribution; None if there is nothing to see."""
+    if distribution.single():
+        return None
+    if hasattr(distribution, "choices"):
+        return Categorical(range(len(distribution.choices)))
+    if _n_steps(distribution) is not None:
+        return Integer(0, _n_steps(distribution))  # type: ignore[arg-type]
+    kind = Integer if isinstance(distribution.low, int) else Real
+    return kind(distribution.low, distribution.high, log=distribution.log)
+
+
+def _n_steps(distribution: Any) -> int | None:
+    """Number of steps of a parameter that is shown by its labels; None for plain numbers."""
+    step = distribution.step
+    if step is None or (step == 1 and isinstance(distribution.low, int)):
+        return None
+    n = round((distribution.high - distribution.low) / step)
+    return n if n <= MOST_STEPS else None
+
+
+def _coordinate(distribution: Any, value: Any) -> Any:
+    """A value in the units of its dimension."""
+    if hasattr(distribution, "choices"):
+        return int(distribution.to_internal_repr(value))
+    if _n_steps(distribution) is not None:
+        return round((value - distribution.low) / distribution.step)
+    return value
+
+
+def _labels(distribution: Any) -> list[str] | None:
+    """What the integers of a dimension stand for; None where they are the values."""
+    if hasattr(distribution, "choices"):
+        return [str(choice) for choice in distribution.choices]
+    n = _n_steps(distribution)
+    return None if n is None else [f"{distribution.low + k * distribution.step:.10g}" for k in range(n + 1)]

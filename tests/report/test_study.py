@@ -1,0 +1,57 @@
+"""The report of an Optuna study."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tcgp.report import report_from_study
+
+optuna = pytest.importorskip("optuna")
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+
+
+def objective(trial: Any) -> float:
+    x, n = trial.suggest_float("x", -2.0, 2.0), trial.suggest_int("n", 2, 9)
+    step, kind = trial.suggest_float("s", 0.0, 1.0, step=0.25), trial.suggest_categorical("k", ["a", None])
+    trial.suggest_float("fixed", 1.0, 1.0)
+    if trial.number == 3:
+        raise optuna.TrialPruned
+    return float((x - 1.0) ** 2 + n + step + (kind == "a"))
+
+
+def embedded(path: Path) -> dict[str, Any]:
+    match = re.search(r'id="data">(.*?)</script>', path.read_text(encoding="utf-8"), re.DOTALL)
+    assert match is not None
+    data: dict[str, Any] = json.loads(match[1])
+    return data
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_trials_are_shown_in_the_units_of_the_study(tmp_path: Path, direction: str) -> None:
+    study = optuna.create_study(direction=direction, sampler=optuna.samplers.RandomSampler(seed=0))
+    study.optimize(objective, n_trials=15)
+    report_from_study(study, tmp_path / "study.html", title="trials")
+    data = embedded(tmp_path / "study.html")
+    names = [p["name"] for p in data["parameters"]]
+    assert sorted(names) == ["k", "n", "s", "x"]
+    assert len(data["evaluations"]["y"]) == 15
+    assert data["evaluations"]["y"][3] is None
+    assert data["failures"][0]["reason"] == "pruned"
+    assert abs(float(data["best"][0]["y"])) == pytest.approx(study.best_value)
+    best = dict(zip(names, data["best"][0]["x"], strict=True))
+    assert float(best["x"]) == study.best_params["x"]
+    assert int(best["n"]) == study.best_params["n"]
+    assert float(best["s"]) == study.best_params["s"]
+    assert best["k"] == str(study.best_params["k"])
+    assert data["slices"] is not None
+
+
+def test_study_of_several_objectives_is_refused(tmp_path: Path) -> None:
+    study = optuna.create_study(directions=["minimize", "minimize"])
+    with pytest.raises(ValueError, match="one objective"):
+        report_from_study(study, tmp_path / "study.html")

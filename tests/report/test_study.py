@@ -7,11 +7,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+import optuna
 import pytest
 
 from tcgp.report import report_from_study
 
-optuna = pytest.importorskip("optuna")
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 
 

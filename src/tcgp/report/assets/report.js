@@ -562,7 +562,7 @@
       if (m.u.length) draw(svg, "path", { d: path([0, ...m.u, 1], [0, ...m.share, 1], x, y, true), class: "line curve " + (own ? "m" : "p dash") });
       m.u.forEach((u, i) => points.push({ x: x.at(u), y: y.at(m.share[i]), lines: () => [m.label, `PIT ${number(u, 3)}`, `share up to here ${number(m.share[i], 3)}`] }));
     });
-    hover(svg, points);
+    hover(svg, points, 70);
     legend(section, [...C.models.map((m, k) => [stroke(k > 0 ? "m" : "p dash"), m.label]), [(s) => draw(s, "path", { d: "M1 6H23", class: "diagonal" }), "a calibrated model"]]);
     const scroll = add(section, "div", "scroll");
     rows(scroll, ["model", "κ", "r", "tKS–PIT"], C.models.map((m) => [m.label, number(m.kappa, 3), number(m.r, 3), number(m.tks_pit, 3)]), [1, 2, 3]);

@@ -35,7 +35,8 @@ def main(source: Path, target: Path) -> None:
         minimum = tcgp.problems.get(name).minimum
         for method in dict.fromkeys(row["method"] for row in rows):
             runs = [r for r in rows if (r["problem"], r["method"]) == (name, method)]
-            regret = np.array([[float(v) for k, v in r.items() if k.isdigit()] for r in runs]) - minimum
+            best = np.array([[float(v) for k, v in r.items() if k.isdigit()] for r in runs])
+            regret = np.maximum(best - minimum, 1e-8)  # the file holds eight digits
             low, median, high = np.quantile(regret, [0.25, 0.5, 0.75], axis=0)
             n = np.arange(len(median))
             ax.plot(n, median, color=COLORS[method], label=LABELS[method], lw=1.8)

@@ -23,7 +23,7 @@ def rate(t, x, stiffness, damping, progressive):
 
 
 def moved(x, dx, h):
-    return tuple(u + h * du for u, du in zip(x, dx))
+    return tuple(u + h * du for u, du in zip(x, dx, strict=True))
 
 
 def main(arguments):

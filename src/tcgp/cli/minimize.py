@@ -69,6 +69,8 @@ def run(options: argparse.Namespace) -> int:
         result = _minimize(spec, journal, simulator, not options.quiet, options.report)
     campaign = read_campaign(journal)
     print(_summary(campaign, result, Path(simulator.runs)))
+    if options.report is not None:
+        print(f"report       {relative(options.report)}")
     if campaign.told and campaign.best is None:
         note(
             "no run has succeeded: if the command was at fault, mend it and move the journal away, because a "

@@ -175,7 +175,8 @@ def test_candidates_are_distinct_ranked_and_start_with_the_maximum(recorded):
     assert (np.diff(maximum.candidate_values) <= 0.0).all()
     distances = np.abs(maximum.candidates[:, None] - maximum.candidates).max(axis=2)
     assert distances[np.triu_indices(len(distances), 1)].min() >= 1e-4
-    np.testing.assert_array_equal(maximum.candidate_values, _waves(recorded, 2)(maximum.candidates))
+    # Values below the best of the scan have been compressed and expanded again, hence the rounding.
+    np.testing.assert_allclose(maximum.candidate_values, _waves(recorded, 2)(maximum.candidates), rtol=1e-13)
 
 
 def test_reported_evaluations_are_true(recorded):

@@ -63,7 +63,7 @@ def ascend(
     inverse_hessians: FloatArray | None = None,
     tolerance: float = 1e-9,
     max_iterations: int = 300,
-    halve_every: float | None = None,
+    halve_every: FloatArray | float | None = None,
 ) -> Ascent:
     """Climb the criterion from every start to a local maximum in the unit cube.
 
@@ -85,9 +85,10 @@ def ascend(
         A start has converged when its quasi-Newton model promises a gain below this.
     max_iterations : int
         Largest number of criterion calls after the first.
-    halve_every : float, optional
+    halve_every : float or array of shape (s,), optional
         Race: after each so many iterations keep only the better half of the starts, down to one, and
-        drop those which cannot hope to overtake the best. By default every start climbs to its end.
+        drop those which cannot hope to overtake the best. Starts with different numbers race apart, so that
+        starts which have a longer way to go are not measured by the others. By default there is no race.
 
     Returns
     -------
@@ -111,7 +112,8 @@ def ascend(
     >>> ascend(Bump(), np.array([[0.9, 0.1]])).x.round(6)
     array([[0.3, 1. ]])
     """
-    batch = _begin(criterion, np.array(starts, dtype=np.float64), first_step, inverse_hessians)
+    batch = _begin(criterion, np.array(starts, dtype=np.float64), first_step, inverse_hessians, halve_every)
+    sizes = dict(zip(*np.unique(batch.period, return_counts=True), strict=True))
     n_starts = n_evaluations = len(batch.x)
     end = Ascent(
         batch.x.copy(),
@@ -127,7 +129,7 @@ def ascend(
         leave = done
         if halve_every is not None:
             leave = done | _hopeless(batch, best, tolerance, iteration)
-            leave |= _worse_half(batch, n_starts, halve_every, iteration)
+            leave |= _worse_halves(batch, sizes, iteration)
         if iteration == max_iterations:
             leave = np.ones_like(done)
         if leave.any():
@@ -162,6 +164,7 @@ class _Batch:
     t: FloatArray  # (s,): step length along p
     fresh: BoolArray  # (s,): no curvature seen yet
     rejections: IntArray  # (s,): in a row
+    period: FloatArray  # (s,): iterations between the halvings of its race
     index: IntArray  # (s,): which start this is
 
     def keep(self, rows: BoolArray) -> None:
@@ -170,7 +173,11 @@ class _Batch:
 
 
 def _begin(
-    criterion: Criterion, x: FloatArray, first_step: FloatArray | float, H: FloatArray | None
+    criterion: Criterion,
+    x: FloatArray,
+    first_step: FloatArray | float,
+    H: FloatArray | None,
+    period: FloatArray | float | None,
 ) -> _Batch:
     """Evaluate the starts; without curvature, go up the gradient by the length of the first step."""
     f, g = _evaluate(criterion, x)
@@ -196,6 +203,7 @@ def _begin(
         t=np.ones(s),
         fresh=np.full(s, fresh),
         rejections=np.zeros(s, dtype=np.intp),
+        period=np.broadcast_to(np.inf if period is None else np.asarray(period, dtype=np.float64), (s,)),
         index=np.arange(s),
     )
 
@@ -216,14 +224,15 @@ def _hopeless(batch: _Batch, best: float, tolerance: float, iteration: int) -> B
     return (batch.f < best) & (batch.f + _HOPE * batch.gain < best + 100.0 * tolerance)
 
 
-def _worse_half(batch: _Batch, n_starts: int, halve_every: float, iteration: int) -> BoolArray:
-    """Starts to drop so that n_starts / 2^k are left after k rounds of ``halve_every`` iterations."""
-    left = max(1, n_starts >> int(iteration / halve_every))
-    if len(batch.f) <= left:
-        return np.zeros(len(batch.f), dtype=bool)
-    promise = batch.f + 0.5 * batch.gain
-    worse = np.ones(len(batch.f), dtype=bool)
-    worse[np.argpartition(-promise, left - 1)[:left]] = False
+def _worse_halves(batch: _Batch, sizes: dict[float, int], iteration: int) -> BoolArray:
+    """Starts to drop so that, of the ``size`` starts of a race, size / 2^k are left after k halvings."""
+    worse = np.zeros(len(batch.f), dtype=bool)
+    for period, size in sizes.items():
+        rows = np.flatnonzero(batch.period == period)
+        left = max(1, size >> int(iteration / period))
+        if len(rows) > left:
+            promise = batch.f[rows] + 0.5 * batch.gain[rows]
+            worse[rows[np.argsort(-promise, kind="stable")[left:]]] = True
     return worse
 
 

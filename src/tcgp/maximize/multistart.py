@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from scipy.stats import qmc
 
 from tcgp._threads import single_threaded
@@ -14,16 +16,15 @@ from tcgp.maximize.criterion import Criterion, Maximum, rank_distinct
 
 __all__ = ["maximize"]
 
-_N_STARTS = 64
+_N_STARTS = 96
 _N_ANCHORS = 100
-_RANK_POWER = (
-    2.0  # of k anchors, draw the one of rank k u^2, u uniform: a tenth of the draws from the best percent
-)
 _STRETCH = 1.5  # of half of the Sobol' points about the centre: puts a third of their coordinates on faces
+_RADII = (-4.5, -0.3)  # decades of the distance to an anchor
+_SPACINGS = (-1.5, 1.0)  # decades of that distance over the distance to the next anchor
 _ANYWHERE = 1.5  # coordinates, on average, that a point beside an anchor has anywhere
 _POOL = 128  # scan points, the best, among which starts are chosen
 _NEIGHBOURS = 8  # scan points that a start must beat around it
-_RADII = (-4.5, -0.3)  # decades of the distance to an anchor: a clustered design has peaks this sharp
+_KNEE = 10.0  # depth, in units of the spread of the pool, below which the criterion is compressed
 _PROBES = np.array([0.1, 0.01, 0.001])  # steps along a coordinate that seems flat
 _TOLERANCE = 1e-9  # of the last gain; log EI has a natural scale of one
 
@@ -40,9 +41,13 @@ def maximize(
 ) -> Maximum:
     """Maximize a criterion over the unit cube by gradient search from many starts.
 
-    A scan of Sobol' points and of clouds of many radii around the anchors gives the starts: the best points
-    that also beat their neighbours, so that no single peak takes them all. A batched quasi-Newton method
-    climbs from all of them at once and drops the laggards on the way; the best is then polished.
+    A scan of Sobol' points and of clouds around the anchors gives the starts: the best points that also beat
+    their neighbours, so that no single peak takes them all. A batched quasi-Newton method climbs from all of
+    them at once and drops the laggards on the way; the best is then polished.
+
+    A calibrated law may have so light a tail that log EI falls to minus a million between its peaks. One
+    start in three is therefore chosen among the Sobol' points alone and races apart, and the climb is one of a
+    criterion compressed logarithmically far below the best value of the scan.
 
     Parameters
     ----------
@@ -57,7 +62,7 @@ def maximize(
     n_scan : int, optional
         Number of points scanned; 1024 + 32 d by default, and no more than 1536.
     n_starts : int, optional
-        Number of starts; 64 by default.
+        Number of starts; 96 by default.
 
     Returns
     -------
@@ -85,16 +90,28 @@ def maximize(
     if not 1 <= n_starts <= n_scan:
         raise ValueError(f"n_starts must lie between 1 and n_scan = {n_scan}, got {n_starts!r}")
 
-    scan, steps = _scan_points(_check_anchors(anchors, dim), dim, n_scan, generator)
+    points = _check_anchors(anchors, dim)
+    n_local = n_scan // 2 if len(points) else 0
+    scan, steps = _scan_points(points, dim, n_scan - n_local, n_local, generator)
     values = criterion(scan)
-    chosen, scale = _choose_starts(scan, values, n_starts)
+    n_far = n_starts // 3 if n_local else 0
+    near = _choose_starts(scan, values, n_starts - n_far)
+    far = _choose_starts(scan[:-n_local], values[:-n_local], n_far) if n_far else near[:0]
+    chosen = np.concatenate([near, np.setdiff1d(far, near)])
+
+    top, middle = np.sort(values)[[-1, -min(_POOL, n_scan) // 2]]
+    spread = float(top - middle) if -np.inf < middle < top else 1.0
+    scale = min(spread, 1.0)
+    compressed = _Compressed(criterion, float(top) if np.isfinite(top) else 0.0, _KNEE * spread)
     ascent = ascend(
-        criterion,
+        compressed,
         scan[chosen],
         first_step=steps[chosen],
         tolerance=_TOLERANCE * scale,
-        halve_every=2.0 + 0.25 * dim,  # directions are learned one per iteration
+        # Curvature is learned along one direction per iteration; the far starts have to find the slope first.
+        halve_every=np.where(np.arange(len(chosen)) < len(near), 1.0, 2.0) * (2.0 + 0.25 * dim),
     )
+    ascent = replace(ascent, values=compressed.expand(ascent.values))
     best = int(np.argmax(ascent.values))
     ascent.x[best], ascent.values[best], n_polish = _polish(criterion, ascent, best, scale)
     candidates, candidate_values = rank_distinct(ascent.x, ascent.values)
@@ -119,12 +136,35 @@ def _check_anchors(anchors: ArrayLike | None, dim: int) -> FloatArray:
     return points[:_N_ANCHORS]
 
 
+@dataclass(frozen=True)
+class _Compressed:
+    """A criterion f as it is above ``top``, and as top - knee log(1 + (top - f) / knee) below."""
+
+    criterion: Criterion
+    top: float
+    knee: float
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        return self.compress(self.criterion(X))
+
+    def value_and_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        f, g = self.criterion.value_and_gradient(X)
+        return self.compress(f), g / (1.0 + np.maximum(self.top - f, 0.0) / self.knee)[:, None]
+
+    def compress(self, f: FloatArray) -> FloatArray:
+        depth = np.maximum(self.top - f, 0.0) / self.knee
+        return np.where(depth > 0.0, self.top - self.knee * np.log1p(depth), f)
+
+    def expand(self, h: FloatArray) -> FloatArray:
+        """Values of the criterion, from compressed ones."""
+        depth = np.maximum(self.top - h, 0.0) / self.knee
+        return np.where(depth > 0.0, self.top - self.knee * np.expm1(depth), h)
+
+
 def _scan_points(
-    anchors: FloatArray, dim: int, n: int, rng: np.random.Generator
+    anchors: FloatArray, dim: int, n_global: int, n_local: int, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Points of the cube, (n, dim), and the distance, (n,), over which each is about alone."""
-    n_local = n // 2 if len(anchors) else 0
-    n_global = n - n_local
+    """Points of the cube, (n, dim), global ones first, and the distance, (n,), over which each is about alone."""
     spread = _sobol(dim, n_global) + rng.random(dim)  # a random shift keeps the points evenly spread
     spread -= np.floor(spread)
     # Far from the data the criterion is largest on faces and in corners, where no Sobol' point lies.
@@ -137,27 +177,38 @@ def _scan_points(
 
 
 def _clouds(anchors: FloatArray, n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """Points around the anchors, most around the first, and their distances from them."""
+    """Points around the anchors, most around the first, and their distances from what they are near to."""
     k, dim = anchors.shape
-    centres = anchors[(k * rng.random(n) ** _RANK_POWER).astype(np.intp)]
-    radii = 10.0 ** rng.uniform(*_RADII, size=n)
-    offsets = rng.standard_normal((n, dim)) * (radii / np.sqrt(dim))[:, None]
     third = n // 3
+    # Rank k u^2, u uniform: a tenth of the draws come from the best percent.
+    rank = (k * rng.random(n) ** 2).astype(np.intp)
+    radii = 10.0 ** rng.uniform(*_RADII, size=n)
+    if k > 1:
+        # Between data the criterion varies on the scale of their spacing, however fine it has become.
+        spacing = np.sort(cdist(anchors, anchors), axis=1)[:, 1]
+        radii[::2] = (spacing[rank] * 10.0 ** rng.uniform(*_SPACINGS, size=n))[::2]
+        np.clip(radii, 1e-9, 1.0, out=radii)
+    cloud = anchors[rank] + rng.standard_normal((n, dim)) * (radii / np.sqrt(dim))[:, None]
+
     if k > 2:
         # Differences of good points have the scale and the direction of the valley they lie in.
-        pairs = (k * rng.random((2, third)) ** _RANK_POWER).astype(np.intp)
-        along = rng.uniform(-1.0, 1.0, size=(third, 1)) * (anchors[pairs[0]] - anchors[pairs[1]])
-        offsets[:third] = along + 0.1 * offsets[:third]
-    cloud = centres + offsets
+        triples = anchors[(k * rng.random((3, third)) ** 3).astype(np.intp)]
+        along = rng.uniform(-1.0, 1.0, size=(third, 1)) * (triples[1] - triples[2])
+        length = np.sqrt(np.einsum("ij,ij->i", along, along))
+        radii[:third] = np.maximum(0.1 * length, 1e-9)
+        across = rng.standard_normal((third, dim)) * (radii[:third] / np.sqrt(dim))[:, None]
+        cloud[:third] = triples[0] + along + across
+
     # A coordinate or two anywhere: along one that matters little, the best place may be far from all data.
-    rest = cloud[third : 2 * third]
-    anywhere = rng.random(rest.shape) < _ANYWHERE / dim
-    rest[anywhere] = rng.random(int(anywhere.sum()))
-    np.maximum(radii[: 2 * third], 0.01, out=radii[: 2 * third])
+    some = cloud[third : 2 * third]
+    anywhere = rng.random(some.shape) < _ANYWHERE / dim
+    some[anywhere] = rng.random(int(anywhere.sum()))
+    np.maximum(radii[third : 2 * third], 0.01, out=radii[third : 2 * third])
+
     if dim > 5:
         # In many dimensions a step along all coordinates mixes good and bad ones: half move about four.
         few = cloud[2 * third :: 2]
-        few[...] = np.where(rng.random(few.shape) < 4.0 / dim, few, centres[2 * third :: 2])
+        few[...] = np.where(rng.random(few.shape) < 4.0 / dim, few, anchors[rank[2 * third :: 2]])
     # Reflection at the faces, not projection: a cloud around a corner is then as dense as any.
     cloud = 1.0 - np.abs(1.0 - np.abs(cloud))
     np.maximum(cloud, 0.0, out=cloud)
@@ -172,8 +223,8 @@ def _sobol(dim: int, n: int) -> FloatArray:
     return points
 
 
-def _choose_starts(scan: FloatArray, values: FloatArray, n: int) -> tuple[IntArray, float]:
-    """Indices of the best points that beat their neighbours, then of the best others; and a scale of values.
+def _choose_starts(scan: FloatArray, values: FloatArray, n: int) -> IntArray:
+    """Indices of the n best points that beat their neighbours, or of the best others if these are fewer.
 
     A point that is better than its k nearest neighbours is the seed of a peak (Törn and Viitanen,
     "Topographical global optimization", 1992); this adapts to clouds of any radius.
@@ -181,15 +232,13 @@ def _choose_starts(scan: FloatArray, values: FloatArray, n: int) -> tuple[IntArr
     size = min(max(_POOL, n), len(values))
     order = np.argsort(-values, kind="stable")[:size]
     points = scan[order]
-    squares = np.einsum("ij,ij->i", points, points)
-    distances = squares[:, None] + squares - 2.0 * (points @ points.T)
-    # Sorted by value: the points better than a row's are those before it. The row has fewer than k of its
-    # neighbours among them if at least k points are closer than the closest of the better ones.
+    distances = cdist(points, points, "sqeuclidean")
+    # Sorted by value: the points better than a row's are those before it. All of its k nearest neighbours are
+    # worse if at least k points are closer than the closest of the better ones.
     closest_better = np.where(_before(size), distances, np.inf).min(axis=1)
     seed = (distances < closest_better[:, None]).sum(axis=1) > min(_NEIGHBOURS, size - 1)
-    chosen = np.concatenate([np.flatnonzero(seed), np.flatnonzero(~seed)])[:n]
-    top, middle = values[order[[0, size // 2]]]
-    return order[chosen], min(float(top - middle), 1.0) if top > middle else 1.0
+    chosen: IntArray = order[np.concatenate([np.flatnonzero(seed), np.flatnonzero(~seed)])[:n]]
+    return chosen
 
 
 @functools.lru_cache(maxsize=16)

@@ -232,7 +232,7 @@
     }
     const facts = add(root, "dl", "facts");
     const fact = (name, value) => { const f = add(facts, "div", "fact"); add(f, "dt", "", name); add(f, "dd", "", value); };
-    fact("best value", bestIndex < 0 ? "none yet" : number(E.y[bestIndex], 7));
+    fact("best value", bestIndex < 0 ? "none yet" : number(E.y[bestIndex], 6));
     fact("found at evaluation", bestIndex < 0 ? "–" : bestIndex + 1);
     fact("evaluations", D.state.n_evals ? `${N} of ${D.state.n_evals}` : N);
     fact("failed", failed);

@@ -86,6 +86,14 @@ def test_relaxed_values_solve_the_quadratic_program(seed):
     assert np.abs(a[relaxed & ~at_bound]).max(initial=0.0) < 1e-6 * scale
 
 
+def test_the_rough_value_bounds_the_relaxed_likelihood_from_above():
+    X, z = data(n=60)
+    likelihood = RelaxedLikelihood(X, z, 2, float(np.quantile(z, 0.25)))
+    for shift in np.linspace(-1.0, 1.0, 7):
+        rough = likelihood.rough_value(LOG_RHO + shift)
+        assert rough >= likelihood.value(LOG_RHO + shift) - 1e-9
+
+
 def test_a_threshold_above_all_data_relaxes_nothing():
     X, z = data()
     plain = ConcentratedLikelihood(X, z, 2).value(LOG_RHO)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("tcgp")
 
 _MAX_PIVOTS = 60
+_ROUGH_PIVOTS = 3
 
 
 class RelaxedLikelihood(ConcentratedLikelihood):
@@ -42,6 +43,15 @@ class RelaxedLikelihood(ConcentratedLikelihood):
         self.threshold = threshold
         self.relaxed = z > threshold
         self._free = self.relaxed.copy()  # the last solution's free set: the next one is usually close
+        self._max_pivots = _MAX_PIVOTS
+
+    def rough_value(self, log_rho: FloatArray) -> float:
+        """An upper bound of the NLL: its feasible but not yet optimal values come from a few pivots."""
+        self._max_pivots = _ROUGH_PIVOTS
+        try:
+            return self.value(log_rho)
+        finally:
+            self._max_pivots = _MAX_PIVOTS
 
     def complete(self, log_rho: FloatArray) -> FloatArray:
         """The completed values at given log-lengthscales."""
@@ -61,7 +71,7 @@ class RelaxedLikelihood(ConcentratedLikelihood):
         values = np.where(relaxed, t, self.z)
         free = self._free
         fewest, patience = self.n + 1, 3
-        for _ in range(_MAX_PIVOTS):
+        for _ in range(self._max_pivots):
             completed, a = _solve_given_free(K, values, free)
             scale = float(np.abs(a).max())
             below = free & (completed < t - 1e-10 * (1.0 + abs(t)))
@@ -80,7 +90,8 @@ class RelaxedLikelihood(ConcentratedLikelihood):
                 wrong = np.zeros_like(wrong)
                 wrong[last] = True
             free = free ^ wrong
-        logger.debug("the relaxed values did not settle in %d pivots", _MAX_PIVOTS)
+        if self._max_pivots == _MAX_PIVOTS:
+            logger.debug("the relaxed values did not settle in %d pivots", _MAX_PIVOTS)
         return np.where(relaxed, np.maximum(completed, t), completed), a, False
 
 

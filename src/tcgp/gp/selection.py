@@ -48,7 +48,7 @@ def select_lengthscales(
     if start is not None:
         return descend(objective, start, bounds)[0]
     candidates = [np.clip(candidate, *bounds) for candidate in _candidates(likelihood.dim)]
-    candidates.sort(key=likelihood.value)
+    candidates.sort(key=likelihood.rough_value)
     rough = [
         descend(objective, candidate, bounds, max_iterations=_ROUGH_ITERATIONS, tolerance=1e-3)
         for candidate in candidates[: _ROUGH_DESCENTS * n_starts]

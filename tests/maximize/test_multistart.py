@@ -70,7 +70,7 @@ def test_highest_of_many_waves_is_found(recorded, dim):
 
 
 def test_highest_of_a_thousand_waves_is_found_with_more_starts(recorded):
-    # 4^5 basins of equal size: 64 starts need not hit the best one, 256 of a longer scan do.
+    # 4^5 basins of equal size: 96 starts need not hit the best one, 256 of a longer scan do.
     for seed in range(5):
         maximum = multistart.maximize(_waves(recorded, 5), 5, rng=seed, n_scan=8192, n_starts=256)
         assert maximum.value == pytest.approx(1.0, abs=1e-8)

@@ -24,7 +24,7 @@ _SPACINGS = (-1.5, 1.0)  # decades of that distance over the distance to the nex
 _ANYWHERE = 1.5  # coordinates, on average, that a point beside an anchor has anywhere
 _POOL = 128  # scan points, the best, among which starts are chosen
 _NEIGHBOURS = 8  # scan points that a start must beat around it
-_KNEE = 10.0  # depth, in units of the spread of the pool, below which the criterion is compressed
+_KNEE = 10.0  # depth, in units of the spread of the best values, below which the criterion is compressed
 _PROBES = np.array([0.1, 0.01, 0.001])  # steps along a coordinate that seems flat
 _TOLERANCE = 1e-9  # of the last gain; log EI has a natural scale of one
 
@@ -60,7 +60,7 @@ def maximize(
         Points near which large values are likely, the likeliest first: the best points observed. Improvement
         is often confined to their close neighbourhood, which a uniform scan never hits.
     n_scan : int, optional
-        Number of points scanned; 1024 + 32 d by default, and no more than 1536.
+        Number of points scanned; 1536 + 32 d by default, and no more than 2048.
     n_starts : int, optional
         Number of starts; 96 by default.
 
@@ -85,7 +85,7 @@ def maximize(
     if dim < 1:
         raise ValueError(f"dim must be at least 1, got {dim!r}: a cube needs a coordinate")
     generator = np.random.default_rng(rng)
-    n_scan = 1024 + 32 * min(dim, 16) if n_scan is None else n_scan
+    n_scan = 1536 + 32 * min(dim, 16) if n_scan is None else n_scan
     n_starts = _N_STARTS if n_starts is None else n_starts
     if not 1 <= n_starts <= n_scan:
         raise ValueError(f"n_starts must lie between 1 and n_scan = {n_scan}, got {n_starts!r}")
@@ -99,10 +99,9 @@ def maximize(
     far = _choose_starts(scan[:-n_local], values[:-n_local], n_far) if n_far else near[:0]
     chosen = np.concatenate([near, np.setdiff1d(far, near)])
 
-    top, middle = np.sort(values)[[-1, -min(_POOL, n_scan) // 2]]
-    spread = float(top - middle) if -np.inf < middle < top else 1.0
+    top, spread = _top_and_spread(values)
     scale = min(spread, 1.0)
-    compressed = _Compressed(criterion, float(top) if np.isfinite(top) else 0.0, _KNEE * spread)
+    compressed = _Compressed(criterion, top, _KNEE * spread)
     ascent = ascend(
         compressed,
         scan[chosen],
@@ -159,6 +158,17 @@ class _Compressed:
         """Values of the criterion, from compressed ones."""
         depth = np.maximum(self.top - h, 0.0) / self.knee
         return np.where(depth > 0.0, self.top - self.knee * np.expm1(depth), h)
+
+
+def _top_and_spread(values: FloatArray) -> tuple[float, float]:
+    """Largest finite value (0 if there is none), and how far the next few good ones lie below it."""
+    finite = np.sort(values[np.isfinite(values)])[::-1]
+    if not len(finite):
+        return 0.0, 1.0
+    top = float(finite[0])
+    # On a face the best few may be equal.
+    depths = (top - float(finite[min(rank, len(finite) - 1)]) for rank in (8, 64, len(finite)))
+    return top, next((depth for depth in depths if depth > 0.0), 1.0)
 
 
 def _scan_points(

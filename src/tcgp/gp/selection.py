@@ -20,9 +20,13 @@ Interval = tuple[float, float]
 _ISOTROPIC = (0.1, 0.3, 1.0, 3.0)
 _SCAN_RANGE = (0.05, 100.0)
 _SCAN_SIZE = 28
-_ROUGH_DESCENTS = 3  # for each descent that is finished
-_ROUGH_ITERATIONS = 6
-_SAME_VALUE = 1e-3
+# Few data make many optima: 12 starts at n = 10 d, 4 at n = 30 d.
+_ROUGH_WORK = 120
+_ROUGH_DESCENTS = (3, 12)
+_ROUGH_ITERATIONS = 8
+_HOPELESS = 5.0  # what full descents seldom make up for, in units of NLL
+_SAME_BASIN = 0.5  # in log-lengthscale
+_LONG = float(np.log(20.0))
 
 
 def log_rho_bounds(n: int, dim: int) -> Interval:
@@ -41,7 +45,8 @@ def select_lengthscales(
     """Return the log-lengthscales of the smallest NLL found.
 
     With ``start`` (a warm start, in log units) one descent from there. Otherwise a scan of candidates, a few
-    steps from the best of them, and full descents from the ``n_starts`` best distinct points so reached.
+    steps from the best of them, and full descents from the ``n_starts`` best points so reached that are not
+    near an optimum already found.
     """
     bounds = log_rho_bounds(likelihood.n, likelihood.dim)
     objective = likelihood.value_and_gradient
@@ -49,12 +54,23 @@ def select_lengthscales(
         return descend(objective, start, bounds)[0]
     candidates = [np.clip(candidate, *bounds) for candidate in _candidates(likelihood.dim)]
     candidates.sort(key=likelihood.rough_value)
+    n_rough = int(np.clip(_ROUGH_WORK * likelihood.dim // likelihood.n, *_ROUGH_DESCENTS))
     rough = [
         descend(objective, candidate, bounds, max_iterations=_ROUGH_ITERATIONS, tolerance=1e-3)
-        for candidate in candidates[: _ROUGH_DESCENTS * n_starts]
+        for candidate in candidates[:n_rough]
     ]
-    finished = [descend(objective, point, bounds) for point in _distinct(rough)[:n_starts]]
+    rough.sort(key=lambda descent: descent[1])
+    finished: list[tuple[FloatArray, float]] = []
+    for point, value in rough:
+        promising = not finished or value < min(best for _, best in finished) + _HOPELESS
+        if promising and len(finished) < n_starts and all(_far_apart(point, other) for other, _ in finished):
+            finished.append(descend(objective, point, bounds))
     return min(finished, key=lambda descent: descent[1])[0]
+
+
+def _far_apart(a: FloatArray, b: FloatArray) -> bool:
+    """Whether two points may lead to different optima; all lengthscales of many box widths are alike."""
+    return bool(np.abs(np.minimum(a, _LONG) - np.minimum(b, _LONG)).max() > _SAME_BASIN)
 
 
 @functools.cache
@@ -68,24 +84,13 @@ def _candidates(dim: int) -> tuple[FloatArray, ...]:
     return (*isotropic, *(low + (high - low) * sobol))
 
 
-def _distinct(descents: list[tuple[FloatArray, float]]) -> list[FloatArray]:
-    """Points reached, best first, one for each value."""
-    points: list[FloatArray] = []
-    last = -np.inf
-    for point, value in sorted(descents, key=lambda descent: descent[1]):
-        if value - last > _SAME_VALUE:
-            points.append(point)
-            last = value
-    return points
-
-
 def descend(
     objective: Objective,
     start: FloatArray,
     bounds: Interval,
     *,
     max_iterations: int = 200,
-    tolerance: float = 1e-10,
+    tolerance: float = 1e-8,
 ) -> tuple[FloatArray, float]:
     """L-BFGS-B from ``start``: the point reached and its value."""
     result = minimize(

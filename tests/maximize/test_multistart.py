@@ -129,6 +129,29 @@ def test_flat_criterion_gives_a_valid_point(recorded, level, anchors):
     assert len(maximum.candidates) > 1
 
 
+def test_peaks_walled_off_by_a_light_tail_are_reached(recorded):
+    # Between its peaks this criterion falls to -2^40, as log EI does under a law with shape parameter 10. The
+    # highest peak is nowhere near an anchor, and no start has a value above -1000 there.
+    rng = np.random.default_rng(0)
+    anchors = rng.uniform(0.1, 0.4, (20, 6))
+    centres, heights = np.array([np.full(6, 0.25), np.full(6, 0.75)]), np.array([0.0, 2.0])
+
+    def logs(X):
+        z = (X[:, None, :] - centres) / 0.15
+        r2 = np.sum(z**2, axis=2)
+        return heights - r2**5, -10.0 * (r2**4)[:, :, None] * z / 0.15
+
+    def gradient(X):
+        log, slope = logs(X)
+        return slope[np.arange(len(X)), log.argmax(axis=1)]
+
+    criterion = recorded(lambda X: logs(X)[0].max(axis=1), gradient)
+    for seed in range(5):
+        assert multistart.maximize(criterion, 6, rng=seed, anchors=anchors).value == pytest.approx(
+            2.0, abs=1e-3
+        )
+
+
 def test_single_finite_region_is_found(recorded):
     def value(X):
         radius = np.linalg.norm(X - 0.3, axis=1)
@@ -166,6 +189,16 @@ def test_units_of_the_criterion_do_not_move_the_maximum(recorded, factor):
 
     here, there = (multistart.maximize(scaled(c), 3, rng=0) for c in (1.0, factor))
     np.testing.assert_allclose(here.x, there.x, atol=1e-4)
+
+
+@pytest.mark.parametrize("factor", [1e-300, 1e-200, 1e200, 1e300])
+def test_extreme_units_give_the_best_scanned_point_or_better(recorded, factor):
+    # Squares of such gradients under- or overflow: no climb is possible, and none must fail.
+    criterion = recorded(
+        lambda X: factor * np.sum(np.sin(7.0 * X), axis=1), lambda X: factor * 7.0 * np.cos(7.0 * X)
+    )
+    maximum = multistart.maximize(criterion, 3, rng=0)
+    assert maximum.value > 2.8 * factor
 
 
 def test_candidates_are_distinct_ranked_and_start_with_the_maximum(recorded):

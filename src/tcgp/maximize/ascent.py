@@ -209,9 +209,9 @@ def _begin(
 
 
 def _finished(batch: _Batch, tolerance: float) -> BoolArray:
-    """Starts that promise no gain, or none above the rounding of their value."""
+    """Starts that promise no gain (NaN included), or none above the rounding of their value."""
     return (
-        (batch.gain <= np.maximum(tolerance, 4e-16 * np.abs(batch.f)))
+        ~(batch.gain > np.maximum(tolerance, 4e-16 * np.abs(batch.f)))
         | (batch.rejections > _MAX_REJECTIONS)
         | ~np.isfinite(batch.f)
     )

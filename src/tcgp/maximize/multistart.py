@@ -144,15 +144,17 @@ class _Compressed:
     knee: float
 
     def __call__(self, X: FloatArray) -> FloatArray:
-        return self.compress(self.criterion(X))
+        return self._compress(self.criterion(X))[0]
 
     def value_and_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         f, g = self.criterion.value_and_gradient(X)
-        return self.compress(f), g / (1.0 + np.maximum(self.top - f, 0.0) / self.knee)[:, None]
+        h, slope = self._compress(f)
+        return h, g * slope[:, None]
 
-    def compress(self, f: FloatArray) -> FloatArray:
+    def _compress(self, f: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Compressed values, and their derivatives with respect to the criterion."""
         depth = np.maximum(self.top - f, 0.0) / self.knee
-        return np.where(depth > 0.0, self.top - self.knee * np.log1p(depth), f)
+        return np.where(depth > 0.0, self.top - self.knee * np.log1p(depth), f), 1.0 / (1.0 + depth)
 
     def expand(self, h: FloatArray) -> FloatArray:
         """Values of the criterion, from compressed ones."""

@@ -177,7 +177,7 @@ def maximize(
         points, values = cloud.points, criterion(cloud.points)
         n_evaluations = cloud.n_evaluations + len(points)
     best = int(np.argmax(values))
-    x, value, n_local = _local_search(criterion, points[best], float(values[best]))
+    x, value, n_local = _local_search(criterion, points[best], float(values[best]), _span(values) or 1.0)
     top = np.argsort(-values, kind="stable")[:_N_CANDIDATES]
     candidates, candidate_values = rank_distinct(
         np.concatenate([x[None], points[top]]), np.concatenate([[value], values[top]])
@@ -277,8 +277,13 @@ def _span(values: FloatArray) -> float:
     return float(finite.max() - np.median(finite)) if len(finite) else 0.0
 
 
-def _local_search(criterion: Criterion, x: FloatArray, value: float) -> tuple[FloatArray, float, int]:
-    """SLSQP from x, or x itself where that is better; and the number of evaluations."""
+def _local_search(
+    criterion: Criterion, x: FloatArray, value: float, scale: float
+) -> tuple[FloatArray, float, int]:
+    """SLSQP from x, or x itself where that is better; and the number of evaluations.
+
+    SLSQP stops early where the function is large: it is given the criterion in units of ``scale``.
+    """
     if not np.isfinite(value):
         return x, value, 0
     lowest_finite = -(np.finfo(float).max ** 0.5)
@@ -288,7 +293,7 @@ def _local_search(criterion: Criterion, x: FloatArray, value: float) -> tuple[Fl
         nonlocal n_evaluations
         n_evaluations += 1
         values, gradients = criterion.value_and_gradient(np.clip(u, 0.0, 1.0)[None])
-        return -max(float(values[0]), lowest_finite), -np.nan_to_num(gradients[0])
+        return -max(float(values[0]) / scale, lowest_finite), -np.nan_to_num(gradients[0]) / scale
 
     bounds = [(0.0, 1.0)] * len(x)
     found = optimize.minimize(

@@ -1,6 +1,7 @@
 """How often does the default fit reach the best likelihood that 50 starts find?
 
     python benchmarks/fit_reliability.py [--designs 5] [--starts 50] [--jobs 2] [--output FILE.csv]
+    python benchmarks/fit_reliability.py --reference FILE.csv      (compare with references found before)
 
 For each function-dimension pair of the paper and n in {10 d, 30 d}: the gap between the log-likelihood of a
 50-start reference and that of the default fit, both noiseless Matérn 5/2 with a constant mean and the same bounds
@@ -42,17 +43,27 @@ def reference(X: np.ndarray, y: np.ndarray, bounds: np.ndarray, n_starts: int, s
     return -best - len(y) * float(np.log(y.std()))
 
 
-def case(task: tuple[str, int, int, int]) -> dict[str, object]:
+def case(task: tuple[str, int, int, int, float | None]) -> dict[str, object]:
     """One design: the gap and the nugget of the default fit."""
-    name, factor, seed, n_starts = task
+    name, factor, seed, n_starts, known = task
     problem = problems.get(name)
     rng = np.random.default_rng([seed, factor, len(name)])
     n = factor * problem.dim
     X = rng.uniform(problem.bounds[:, 0], problem.bounds[:, 1], (n, problem.dim))
     y = problem.fun(X)
     gp = GaussianProcess().fit(X, y, bounds=problem.bounds)
-    gap = reference(X, y, problem.bounds, n_starts, seed) - gp.log_likelihood_
-    return {"problem": name, "n": n, "seed": seed, "gap": gap, "nugget": gp.nugget_}
+    best = reference(X, y, problem.bounds, n_starts, seed) if known is None else known
+    gap = best - gp.log_likelihood_
+    return {"problem": name, "n": n, "seed": seed, "reference": best, "gap": gap, "nugget": gp.nugget_}
+
+
+def read_references(path: str | None) -> dict[tuple[str, int, int], float]:
+    """Log-likelihoods of an earlier run, by problem, size and seed."""
+    if path is None:
+        return {}
+    with open(path) as file:
+        rows = csv.DictReader(file)
+        return {(r["problem"], int(r["n"]), int(r["seed"])): float(r["reference"]) for r in rows}
 
 
 def main() -> None:
@@ -64,9 +75,14 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--problems", nargs="*", default=PAIRS)
     parser.add_argument("--output", default=None)
+    parser.add_argument("--reference", default=None, help="CSV of an earlier run")
     args = parser.parse_args()
+    known = read_references(args.reference)
     tasks = [
-        (name, f, s, args.starts) for name in args.problems for f in (10, 30) for s in range(args.designs)
+        (name, factor, seed, args.starts, known.get((name, factor * problems.get(name).dim, seed)))
+        for name in args.problems
+        for factor in (10, 30)
+        for seed in range(args.designs)
     ]
     with ProcessPoolExecutor(args.jobs) as pool:
         rows = []

@@ -141,7 +141,7 @@ class GaussianProcess(Interpolator):
     mean, variance : float, optional
         Held at this value (in the units of y) instead of selected.
     n_starts : int
-        Number of descents of the likelihood when there is no warm start.
+        Largest number of full descents of the likelihood when there is no warm start.
 
     Attributes
     ----------
@@ -174,7 +174,7 @@ class GaussianProcess(Interpolator):
         lengthscales: ArrayLike | None = None,
         mean: float | None = None,
         variance: float | None = None,
-        n_starts: int = 2,
+        n_starts: int = 3,
     ) -> None:
         if smoothness not in SMOOTHNESSES:
             raise ValueError(

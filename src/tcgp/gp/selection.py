@@ -24,7 +24,7 @@ _SCAN_SIZE = 28
 _ROUGH_WORK = 120
 _ROUGH_DESCENTS = (3, 12)
 _ROUGH_ITERATIONS = 8
-_HOPELESS = 5.0  # what full descents seldom make up for, in units of NLL
+_HOPELESS = 5.0  # what full descents seldom make up for, in units of NLL; or one for each lengthscale
 _SAME_BASIN = 0.5  # in log-lengthscale
 _LONG = float(np.log(20.0))
 
@@ -60,9 +60,10 @@ def select_lengthscales(
         for candidate in candidates[:n_rough]
     ]
     rough.sort(key=lambda descent: descent[1])
+    hopeless = max(_HOPELESS, likelihood.dim)
     finished: list[tuple[FloatArray, float]] = []
     for point, value in rough:
-        promising = not finished or value < min(best for _, best in finished) + _HOPELESS
+        promising = not finished or value < min(best for _, best in finished) + hopeless
         if promising and len(finished) < n_starts and all(_far_apart(point, other) for other, _ in finished):
             finished.append(descend(objective, point, bounds))
     return min(finished, key=lambda descent: descent[1])[0]

@@ -163,11 +163,15 @@ def _attempt(task: Task) -> Result:
     """Compute a task in a worker: the result, or why there is none, and the seconds it took."""
     start = time.perf_counter()
     # The library warns of what a user should know of one fit; thousands of fits would flood the screen.
-    logging.getLogger("tcgp").setLevel(logging.ERROR)
+    logger = logging.getLogger("tcgp")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
     try:
         payload, reason = task.compute(), ""
     except Exception as error:
         payload, reason = None, f"{type(error).__name__}: {error}"
+    finally:
+        logger.setLevel(level)
     return task, payload, reason, time.perf_counter() - start
 
 

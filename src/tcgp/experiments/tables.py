@@ -172,21 +172,21 @@ def _text(cell: Cell) -> str:
 
 
 def _differences(plan: CalibrationPlan, cells: Sequence[Cell]) -> list[Block]:
-    """A line for each cell that does not agree."""
-    apart = [cell for cell in cells if not math.isnan(cell.distance) and not cell.agrees]
-    if not apart:
-        return []
-    lines = []
-    for cell in apart:
-        assert cell.printed is not None
-        threshold = "m_n" if cell.row.level == 0.0 else f"q_{cell.row.level:g}"
-        lines.append(
-            f"{problem_title(cell.problem)}, {cell.row.method.label}, t = {threshold}, {TITLES[cell.metric]}: "
-            f"{cell.ours.value:.3g} ± {cell.ours.error:.1g}, median {np.median(cell.values):.3g}; paper "
-            f"{cell.printed.text}; {cell.distance:.1f} standard errors apart. "
-            f"{explanation(plan.name, cell.problem, cell.metric, cell.row.method.label, cell.row.level)}"
-        )
-    return [Heading("Cells that differ"), Items(lines)]
+    """A line for each cell that does not agree, under what explains it."""
+    groups: dict[str, list[str]] = {}
+    for cell in cells:
+        if cell.printed is not None and not math.isnan(cell.distance) and not cell.agrees:
+            reason = explanation(plan.name, cell.problem, cell.metric, cell.row.method.label)
+            threshold = "m_n" if cell.row.level == 0.0 else f"q_{cell.row.level:g}"
+            groups.setdefault(reason, []).append(
+                f"{problem_title(cell.problem)}, {cell.row.method.label}, t = {threshold}, {TITLES[cell.metric]}: "
+                f"{cell.ours.value:.3g} ± {cell.ours.error:.1g} (median {np.median(cell.values):.3g}), paper "
+                f"{cell.printed.text}: {cell.distance:.1f} standard errors apart"
+            )
+    blocks: list[Block] = [Heading("Cells that differ")] if groups else []
+    for reason, lines in groups.items():
+        blocks += [Paragraph(reason), Items(lines)]
+    return blocks
 
 
 def _csv(cells: Sequence[Cell]) -> str:

@@ -31,14 +31,20 @@ def test_nothing_moves_where_the_criterion_is_steep():
     np.testing.assert_array_equal(moved, X)
 
 
+def test_a_trend_with_a_long_lengthscale_keeps_its_maximiser_on_the_face():
+    moved = spread_inert(Ridge(1.0), X, np.array([0.2, 500.0, 500.0]), DATA, np.random.default_rng(0))
+    np.testing.assert_array_equal(moved, X)
+
+
 def test_nothing_moves_without_inert_coordinates():
     moved = spread_inert(Ridge(0.0), X, np.array([0.2, 1.0, 3.0]), DATA, np.random.default_rng(0))
     np.testing.assert_array_equal(moved, X)
 
 
 def test_the_loss_is_bounded():
-    criterion = Ridge(0.5)
+    criterion = Ridge(0.25)
     moved = spread_inert(criterion, X, np.full(3, 500.0), DATA, np.random.default_rng(0))
+    assert not np.array_equal(moved, X)
     assert criterion(moved[None])[0] >= criterion(X[None])[0] - 0.3
 
 

@@ -14,6 +14,9 @@ _INERT_LENGTHSCALE = 10.0
 # Loss of log EI that is put up with: a model that calls a coordinate inert knows EI no better than this.
 _TOLERANCE = 0.3
 _TRIALS = 16
+# Share of the trials, spread over the whole coordinate, that must be as good. A linear trend has a long lengthscale
+# too, and its maximiser belongs on the face.
+_FLAT = 0.75
 
 
 def spread_inert(
@@ -54,8 +57,9 @@ def spread_inert(
     for j in rng.permutation(inert):
         trials = np.repeat(x[None], _TRIALS + 1, axis=0)
         trials[1:, j] = rng.random(_TRIALS)
-        good = trials[criterion(trials) >= floor]
-        if len(good):
-            distance = np.square(good[:, None] - data).sum(axis=2).min(axis=1)
-            x = good[np.argmax(distance)]
+        good = criterion(trials) >= floor
+        if good.mean() >= _FLAT:
+            candidates = trials[good]
+            distance = np.square(candidates[:, None] - data).sum(axis=2).min(axis=1)
+            x = candidates[np.argmax(distance)]
     return x

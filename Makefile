@@ -13,6 +13,7 @@ test: $(VENV)/.test  ## lint, type-check, test
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --doctest-modules src --ignore=src/tcgp/__main__.py
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

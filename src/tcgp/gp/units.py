@@ -10,6 +10,10 @@ from tcgp._typing import ArrayLike, Bounds, FloatArray
 
 __all__ = ["Units", "check_bounds", "check_data", "check_points", "merge_duplicates"]
 
+# A point farther out than this, in widths of the box, has no correlation with any other; its squared distance
+# would overflow, and the correlation become NaN.
+_FARTHEST = 1e50
+
 
 @dataclass(frozen=True)
 class Units:
@@ -44,8 +48,9 @@ class Units:
         return self.y_scale * self.y_magnitude
 
     def x_to_unit(self, X: FloatArray) -> FloatArray:
-        scaled: FloatArray = (X - self.x_low) / self.x_width
-        return scaled
+        with np.errstate(over="ignore"):
+            scaled: FloatArray = (X - self.x_low) / self.x_width
+        return np.clip(scaled, -_FARTHEST, _FARTHEST, out=scaled)
 
     def y_to_unit(self, y: FloatArray) -> FloatArray:
         return (y / self.y_magnitude - self.y_center) / self.y_scale

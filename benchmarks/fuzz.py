@@ -2,8 +2,8 @@
 
 The problems, and what must hold on them, are in tests/reliability/random_problems.py; a problem is known by its
 seed. Every method is fitted to each problem and predicts; one method and one criterion, all in turn, then make two
-iterations. The seeds of failures are printed, and belong into tests/reliability/test_fuzz.py once mended. With a log the
-work can be stopped at any time and goes on where it was.
+iterations. The seeds of failures are printed, and belong into tests/reliability/test_fuzz.py once mended. With a log
+the work can be stopped at any time and goes on where it was.
 
     python benchmarks/fuzz.py 10000 --log fuzz.jsonl
 """
@@ -65,9 +65,8 @@ def main() -> None:
     mine = [chunk for first, chunk in chunks.items() if arguments.seed <= first < end]
     faults = {seed: found for chunk in mine for seed, found in chunk["faults"].items()}
     n, seconds = sum(chunk["n"] for chunk in mine), sum(chunk["seconds"] for chunk in mine)
-    print(
-        f"{n} problems, {seconds / n:.3f} s each, the slowest {max(c['slowest'] for c in mine)} s; faults on {len(faults)}"
-    )
+    slowest = max(chunk["slowest"] for chunk in mine)
+    print(f"{n} problems, {seconds / n:.3f} s each, the slowest {slowest} s; faults on {len(faults)}")
     print(f"seeds of faults: {' '.join(faults) or 'none'}")
 
 

@@ -68,7 +68,7 @@ def draw(seed: int) -> RandomProblem:
     """The problem with this seed."""
     rng = np.random.default_rng([9, seed])
     space = _draw_space(rng)
-    n = int(round(10 ** rng.uniform(0.0, 1.5)))
+    n = round(10 ** rng.uniform(0.0, 1.5))
     kind, shares = _draw_design(rng, n, len(space))
     points = space.from_unit(shares)
     label, function = _draw_function(rng, space.dim)

@@ -518,6 +518,21 @@ def test_target_reached_with_workers_leaves_no_process_behind(log: Path) -> None
 # ---- journal ----
 
 
+def naps(x: Any) -> float:
+    time.sleep(0.02)
+    if x[0] < 0.5:
+        raise RuntimeError("it crashed")
+    return float(x[0])
+
+
+@pytest.mark.parametrize("workers", [1, 2, map, "threads"])
+def test_every_crew_says_how_long_evaluations_took(workers: Any) -> None:
+    with concurrent.futures.ThreadPoolExecutor(2) as executor:
+        chosen = executor if workers == "threads" else workers
+        result = minimize(naps, [(0, 1)], n_evals=4, method="gp", rng=0, workers=chosen, n_parallel=2)
+    assert all(e.seconds is not None and e.seconds > 0.019 for e in result.optimizer.evaluations)
+
+
 def test_a_journal_continues_a_run_and_a_larger_budget_extends_it(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     arguments: dict[str, Any] = {"method": "gp", "n_initial": 6, "rng": 3}

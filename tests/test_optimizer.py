@@ -371,6 +371,27 @@ def test_resume_restores_everything(tmp_path: Path) -> None:
     assert again.trace == optimizer.trace
 
 
+def test_seconds_are_journaled_and_a_journal_without_them_resumes(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    with Optimizer([(0, 1)], rng=1, journal=path) as optimizer:
+        optimizer.tell([0.25], 1.0, seconds=12.5)
+        optimizer.tell([[0.5], [0.75]], [2.0, None], seconds=3)
+        optimizer.tell([1.0], 4.0)
+    assert [e.seconds for e in Optimizer.resume(path).evaluations] == [12.5, 3.0, 3.0, None]
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    old = [{name: value for name, value in line.items() if name != "seconds"} for line in lines]
+    path.write_text("".join(json.dumps(line) + "\n" for line in old))
+    again = Optimizer.resume(path)
+    assert again.evaluations == optimizer.evaluations
+    assert [e.seconds for e in again.evaluations] == [None] * 4
+
+
+@pytest.mark.parametrize("seconds", [-1.0, math.inf, math.nan, "long"])
+def test_seconds_that_are_none_are_refused(seconds: Any) -> None:
+    with pytest.raises(ValueError, match="seconds must be a number >= 0"):
+        Optimizer([(0, 1)]).tell([0.5], 1.0, seconds=seconds)
+
+
 def test_pending_points_are_offered_again_in_order_and_only_once(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     first = Optimizer([(0, 1)], rng=1, journal=path)
@@ -488,6 +509,7 @@ def _edit(path: Path, line: int, **changes: Any) -> None:
         (4, {"event": "shout"}, "line 4.*shout"),
         (4, {"id": 9}, "line 4.*ask number 9"),
         (5, {"id": 0}, "line 5.*not pending|line 5.*one point"),
+        (3, {"seconds": "long"}, "line 3.*seconds"),
     ],
 )
 def test_a_journal_that_makes_no_sense_is_refused_with_its_line(

@@ -241,6 +241,7 @@ def test_a_run_keeps_what_it_was_given_and_what_it_wrote(tmp_path):
     outcome = json.loads((run.directory / "outcome.json").read_text())
     assert (outcome["value"], outcome["reason"], outcome["exit_code"]) == (2.0, None, 0)
     assert outcome["command"][:-1] == [*PYTHON]
+    assert outcome["seconds"] == run.seconds > 0.0
 
 
 def test_a_run_never_shares_a_directory(tmp_path):

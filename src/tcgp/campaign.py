@@ -243,7 +243,7 @@ def _collect(
 ) -> None:
     """Tell what has ended."""
     for number, outcome in crew.wait(timeout) if running else []:
-        optimizer.tell(running[number], outcome.value, reason=outcome.reason)
+        optimizer.tell(running[number], outcome.value, reason=outcome.reason, seconds=outcome.seconds)
         del running[number]
         watchers.look()
 

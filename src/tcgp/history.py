@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import math
-from dataclasses import dataclass
+import numbers
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -33,11 +34,14 @@ class Evaluation:
         None if the evaluation failed.
     reason : str or None
         Why it failed.
+    seconds : float or None
+        How long it took, if that is known; it tells the people who watch, and decides nothing.
     """
 
     x: Point
     y: float | None
     reason: str | None = None
+    seconds: float | None = field(default=None, compare=False, repr=False)
 
     @property
     def failed(self) -> bool:
@@ -45,7 +49,7 @@ class Evaluation:
         return self.y is None
 
     @classmethod
-    def of(cls, x: Point, y: object, reason: str | None = None) -> Evaluation:
+    def of(cls, x: Point, y: object, reason: str | None = None, seconds: float | None = None) -> Evaluation:
         """What a function's answer ``y`` at ``x`` means.
 
         Examples
@@ -56,8 +60,11 @@ class Evaluation:
         >>> Evaluation.of([0.5], "rubbish").reason
         "'rubbish' is not a number"
         """
+        if seconds is not None and not (isinstance(seconds, numbers.Real) and 0.0 <= seconds < math.inf):
+            raise ValueError(f"seconds must be a number >= 0 or None, got {seconds!r}")
         value, why = interpret(y)
-        return cls(x, value, None if value is not None else reason or why)
+        duration = None if seconds is None else float(seconds)
+        return cls(x, value, None if value is not None else reason or why, duration)
 
     def same_outcome(self, other: Evaluation) -> bool:
         """Whether two evaluations of a point agree."""

@@ -243,7 +243,7 @@ class Optimizer:
         """Have `ask` offer the point ``x`` before any of its own, unless it is known already."""
         self._queue.append(self.space.check(x))
 
-    def tell(self, x: object, y: object, *, reason: str | None = None) -> None:
+    def tell(self, x: object, y: object, *, reason: str | None = None, seconds: float | None = None) -> None:
         """Say what the function gave at a point, or at several.
 
         Any point of the space may be told, asked or not. Telling the same again is ignored; another value for
@@ -257,15 +257,17 @@ class Optimizer:
             the model and out of the best.
         reason : str, optional
             Why an evaluation failed.
+        seconds : float, optional
+            How long each evaluation took: for the report, and for nothing else.
         """
         if _is_batch(x):
             points, values = list(x), list(y)  # type: ignore[call-overload]
             if len(points) != len(values):
                 raise ValueError(f"x and y must have equal lengths, got {len(points)} and {len(values)}")
             for point, value in zip(points, values, strict=True):
-                self.tell(point, value, reason=reason)
+                self.tell(point, value, reason=reason, seconds=seconds)
             return
-        evaluation = Evaluation.of(self.space.check(x), y, reason)
+        evaluation = Evaluation.of(self.space.check(x), y, reason, seconds)
         known = self.history.find(evaluation.x)
         if known is not None:
             if not known.same_outcome(evaluation):
@@ -574,7 +576,7 @@ class Optimizer:
                 raise ValueError(f"ask number {number!r} where number {self.history.n_asked} was due")
             self._add_proposal(Proposal(number, x, event["source"], event["trace"]), event["fit"])
         elif kind == "tell":
-            evaluation = Evaluation.of(x, event["y"], event["reason"])
+            evaluation = Evaluation.of(x, event["y"], event["reason"], event.get("seconds"))
             known = self.history.find(x)
             if known is None:
                 if number is not None and number not in self.history.pending:

@@ -295,6 +295,8 @@ class Run:
     directory : pathlib.Path
         Where the program works. It keeps ``parameters.json``, ``stdout.txt``, ``stderr.txt`` and, after the
         run, ``outcome.json``.
+    seconds : float or None
+        How long the run took, once it has finished.
     """
 
     def __init__(
@@ -304,6 +306,7 @@ class Run:
         self._simulator, self._arguments, self._process = simulator, arguments, process
         self._start = time.monotonic()
         self._killed = False
+        self.seconds: float | None = None
 
     def finish(self) -> float:
         """Wait for the end, and return the value; RunFailed if there is none."""
@@ -344,11 +347,12 @@ class Run:
 
     def _record(self, value: float | None, reason: str | None) -> None:
         """Keep what came of the run, beside what it wrote."""
+        self.seconds = round(time.monotonic() - self._start, 3)
         outcome = {
             "value": value,
             "reason": reason,
             "exit_code": self._process.returncode,
-            "seconds": round(time.monotonic() - self._start, 3),
+            "seconds": self.seconds,
             "command": self._arguments,
         }
         _write_json(self.directory / OUTCOME, outcome)
@@ -405,9 +409,9 @@ class SimulatorPool:
 
     def _outcome(self, run: Run) -> Outcome:
         try:
-            return Outcome(run.finish())
+            return Outcome(run.finish(), None, run.seconds)
         except RunFailed as error:
-            return Outcome(None, str(error))
+            return Outcome(None, str(error), run.seconds)
         finally:
             self._runs.discard(run)
 

@@ -13,8 +13,9 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import queue
+import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from tcgp.history import interpret, shorten
@@ -30,10 +31,11 @@ class WorkersError(RuntimeError):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of an evaluation: a value, or the reason why there is none."""
+    """What came of an evaluation: a value, or the reason why there is none; and how long it took."""
 
     value: float | None
     reason: str | None = None
+    seconds: float | None = field(default=None, compare=False, repr=False)
 
 
 def evaluate(fun: Function, argument: Any) -> Outcome:
@@ -47,11 +49,13 @@ def evaluate(fun: Function, argument: Any) -> Outcome:
     >>> evaluate(lambda x: 1 / x, 0)
     Outcome(value=None, reason='ZeroDivisionError: division by zero')
     """
+    start = time.monotonic()
     try:
         answer = fun(argument)
     except (Exception, SystemExit) as error:
-        return Outcome(None, shorten(f"{type(error).__name__}: {error}", 1000))
-    return Outcome(*interpret(answer))
+        reason = shorten(f"{type(error).__name__}: {error}", 1000)
+        return Outcome(None, reason, time.monotonic() - start)
+    return Outcome(*interpret(answer), time.monotonic() - start)
 
 
 class Crew(Protocol):

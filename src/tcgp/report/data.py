@@ -71,7 +71,8 @@ class Note:
     source : str
         Where the point came from; see `tcgp.history.Proposal`.
     optimizer, simulator : float or None
-        Seconds spent on choosing the point, and on evaluating it.
+        Seconds spent on choosing the point, and on evaluating it; the latter counts where the evaluation does not
+        know its own.
     """
 
     id: int | None = None
@@ -174,7 +175,10 @@ def report_data(
             "id": [note.id for note in notes],
             "source": [note.source for note in notes],
             "optimizer": [_rounded(note.optimizer, 4) for note in notes],
-            "simulator": [_rounded(note.simulator, 4) for note in notes],
+            "simulator": [
+                _rounded(note.simulator if e.seconds is None else e.seconds, 4)
+                for e, note in zip(evaluations, notes, strict=True)
+            ],
         },
         "pending": [{"id": p.id, "x": _words(parameters, optimizer, p.x)} for p in optimizer.pending],
         "best": _best_points(parameters, optimizer, notes),

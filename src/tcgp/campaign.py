@@ -5,21 +5,22 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tcgp._typing import RandomState
-from tcgp.journal import JournalError
+from tcgp.journal import JournalError, uninterrupted
 from tcgp.optimizer import Optimizer, SpaceExhausted, check_positive_integer
 from tcgp.space import Point, Space
 
 if TYPE_CHECKING:
     from tcgp.report import Reporter
     from tcgp.result import Result
-    from tcgp.workers import Crew
+    from tcgp.workers import Crew, Outcome
 
 __all__ = ["minimize"]
 
@@ -181,51 +182,76 @@ class _Limits:
     stop_when_log_ei_below: float | None
 
 
+@dataclass(frozen=True)
+class _UnderWay:
+    """Points being evaluated, by the number of their proposal, and outcomes not yet told.
+
+    Whatever interrupts the run, an outcome that the crew has handed over is in one of the two or in the journal.
+    """
+
+    points: dict[int, Point] = field(default_factory=dict)
+    outcomes: deque[tuple[int, Outcome]] = field(default_factory=deque)
+
+    def tell_next(self, optimizer: Optimizer) -> None:
+        """Tell the first of the outcomes."""
+        number, outcome = self.outcomes[0]
+        with uninterrupted():
+            optimizer.tell(self.points[number], outcome.value, reason=outcome.reason, seconds=outcome.seconds)
+            self.outcomes.popleft()
+            del self.points[number]
+
+
 def _run(optimizer: Optimizer, crew: Crew, limits: _Limits, watchers: _Watchers) -> tuple[int, str]:
     """Ask, evaluate and tell until there is a reason to stop: its status and its message."""
     from tcgp.workers import WorkersError
 
-    running: dict[int, Point] = {}
+    under_way = _UnderWay()
     detail = ""
     try:
-        status = _ask_and_tell(optimizer, crew, limits, watchers, running)
+        status = _ask_and_tell(optimizer, crew, limits, watchers, under_way)
     except KeyboardInterrupt:
         status = INTERRUPTED
     except WorkersError as error:
         status, detail = WORKERS, f": {error}"
+    except BaseException:  # of the callback, or a full disk
+        with contextlib.suppress(Exception):
+            while under_way.outcomes:
+                under_way.tell_next(optimizer)
+        raise
     with contextlib.suppress(KeyboardInterrupt, WorkersError):
-        _collect(optimizer, crew, running, 0.0, watchers)  # what has ended in the meantime
-    if running:
-        detail += f"; evaluations under way and given up: {len(running)}"
+        _tell(optimizer, under_way, watchers)
+        _collect(optimizer, crew, under_way, 0.0, watchers)  # what has ended in the meantime
+    if under_way.points:
+        detail += f"; evaluations under way and given up: {len(under_way.points)}"
     return status, MESSAGES[status].format(**vars(limits)) + detail
 
 
 def _ask_and_tell(
-    optimizer: Optimizer, crew: Crew, limits: _Limits, watchers: _Watchers, running: dict[int, Point]
+    optimizer: Optimizer, crew: Crew, limits: _Limits, watchers: _Watchers, under_way: _UnderWay
 ) -> int:
-    """The loop itself; ``running`` holds the points being evaluated, at every moment."""
+    """The loop itself."""
     start = time.monotonic()
     status: int | None = None  # once set, nothing new is started
     while True:
         if _reached(optimizer, limits.target):
             return TARGET
-        while status is None and len(running) < crew.capacity:
-            status = _start_one(optimizer, crew, limits, running)
-        if not running:
+        while status is None and len(under_way.points) < crew.capacity:
+            status = _start_one(optimizer, crew, limits, under_way)
+        if not under_way.points:
             assert status is not None
             return status
-        watchers.wait(running)
+        watchers.wait(under_way.points)
         left = None if limits.max_time is None else max(start + limits.max_time - time.monotonic(), 0.0)
-        _collect(optimizer, crew, running, left, watchers)
+        _collect(optimizer, crew, under_way, left, watchers)
         if watchers.asked_to_stop:
             return CALLBACK
         if limits.max_time is not None and time.monotonic() - start >= limits.max_time:
             return TIME
 
 
-def _start_one(optimizer: Optimizer, crew: Crew, limits: _Limits, running: dict[int, Point]) -> int | None:
+def _start_one(optimizer: Optimizer, crew: Crew, limits: _Limits, under_way: _UnderWay) -> int | None:
     """Start the next evaluation, or say why there is none."""
-    if _n_done(optimizer) + len(running) >= limits.n_evals:
+    if _n_done(optimizer) + len(under_way.points) >= limits.n_evals:
         return BUDGET
     try:
         proposal = optimizer.propose()
@@ -233,18 +259,24 @@ def _start_one(optimizer: Optimizer, crew: Crew, limits: _Limits, running: dict[
         return EXHAUSTED
     if _without_promise(proposal.trace, limits.stop_when_log_ei_below):
         return NO_PROMISE
-    running[proposal.id] = proposal.x
+    under_way.points[proposal.id] = proposal.x
     crew.submit(proposal.id, optimizer.space.as_argument(proposal.x))
     return None
 
 
 def _collect(
-    optimizer: Optimizer, crew: Crew, running: dict[int, Point], timeout: float | None, watchers: _Watchers
+    optimizer: Optimizer, crew: Crew, under_way: _UnderWay, timeout: float | None, watchers: _Watchers
 ) -> None:
-    """Tell what has ended."""
-    for number, outcome in crew.wait(timeout) if running else []:
-        optimizer.tell(running[number], outcome.value, reason=outcome.reason, seconds=outcome.seconds)
-        del running[number]
+    """Wait for what ends, and tell it."""
+    if under_way.points:
+        under_way.outcomes.extend(crew.wait(timeout))
+    _tell(optimizer, under_way, watchers)
+
+
+def _tell(optimizer: Optimizer, under_way: _UnderWay, watchers: _Watchers) -> None:
+    """Tell all that has ended."""
+    while under_way.outcomes:
+        under_way.tell_next(optimizer)
         watchers.look()
 
 

@@ -12,17 +12,22 @@ import errno
 import json
 import logging
 import os
+import signal
 import sys
+import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FORMAT", "VERSION", "Journal", "JournalError", "Record", "read_journal"]
+__all__ = ["FORMAT", "VERSION", "Journal", "JournalError", "Record", "read_journal", "uninterrupted"]
 
 FORMAT = "tcgp-journal"
 VERSION = 1
+
+_INTERRUPTS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 logger = logging.getLogger("tcgp")
 
@@ -92,7 +97,14 @@ class Journal:
         _sync_directory(self.path.parent)
 
     def append(self, event: Mapping[str, Any]) -> None:
-        """Write one line and sync it to disk; on failure leave the file as it was."""
+        """Write one line and sync it to disk; on failure leave the file as it was.
+
+        Raises
+        ------
+        OSError
+            If the line cannot be written, as on a full disk. The event did not happen: the run can go on from here
+            once there is space, or be resumed.
+        """
         if self._fd is None:
             raise JournalError(
                 f"the journal {str(self.path)!r} is no longer open here: it was closed, or opened anew; "
@@ -104,10 +116,21 @@ class Journal:
             while line:
                 line = line[os.write(self._fd, line) :]
             os.fsync(self._fd)
-        except OSError:
-            # A half-written line followed by others would be damage in the middle, which no one could repair.
-            os.ftruncate(self._fd, end)
+        except OSError as error:
+            self._cut(end)
+            words = f"the journal cannot be written ({error.strerror}), and what it holds is safe"
+            raise OSError(error.errno, words, str(self.path)) from error
+        except BaseException:
+            self._cut(end)
             raise
+
+    def _cut(self, end: int) -> None:
+        """Take back a line: half of one, with others after it, would be damage that no one could repair."""
+        assert self._fd is not None
+        try:
+            os.ftruncate(self._fd, end)
+        except OSError:
+            self.close()  # the half line stays the last, and is cut off when the file is opened again
 
     def close(self) -> None:
         """Release the file; a second call does nothing."""
@@ -157,6 +180,34 @@ def read_journal(path: str | os.PathLike[str]) -> Record:
     if record is None:
         raise JournalError(f"the journal {str(path)!r} is empty")
     return record
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold Ctrl-C, and the signals that the command treats like it, back until the block is done.
+
+    An event is written to disk and then noted in memory. An interrupt in between would leave two histories, and a
+    run that goes on with one of them would spoil the other.
+    """
+    if (
+        threading.current_thread() is not threading.main_thread()
+    ):  # interrupts only ever reach the main thread
+        yield
+        return
+    received: list[tuple[int, Any]] = []
+    before: dict[int, Callable[[int, Any], Any]] = {}
+    try:
+        for number in _INTERRUPTS:
+            handler = signal.getsignal(number)
+            if callable(handler):
+                before[number] = handler
+                signal.signal(number, lambda *call: received.append(call))
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    for number, frame in received:
+        before[number](number, frame)
 
 
 def _parse(raw: bytes, path: Path) -> tuple[Record | None, int]:

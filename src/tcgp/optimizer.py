@@ -21,7 +21,7 @@ from tcgp import __version__
 from tcgp._typing import FloatArray, RandomState
 from tcgp.design import DESIGNS, initial_design
 from tcgp.history import Evaluation, History, Proposal
-from tcgp.journal import Journal, JournalError, Record
+from tcgp.journal import Journal, JournalError, Record, uninterrupted
 from tcgp.space import Point, Space
 
 if TYPE_CHECKING:
@@ -235,8 +235,9 @@ class Optimizer:
             return self._reoffered.popleft()
         x, source, trace, fit = self._next_point()
         proposal = Proposal(self.history.n_asked, x, source, trace)
-        self._write({"event": "ask", **asdict(proposal), "fit": fit})
-        self._add_proposal(proposal, fit)
+        with uninterrupted():
+            self._write({"event": "ask", **asdict(proposal), "fit": fit})
+            self._add_proposal(proposal, fit)
         return proposal
 
     def enqueue(self, x: object) -> None:
@@ -277,8 +278,9 @@ class Optimizer:
                 )
             return
         answered = self.history.answered_by(evaluation.x)
-        self._write({"event": "tell", "id": answered, **asdict(evaluation)})
-        self._add_evaluation(evaluation, answered)
+        with uninterrupted():
+            self._write({"event": "tell", "id": answered, **asdict(evaluation)})
+            self._add_evaluation(evaluation, answered)
         if evaluation.failed:
             logger.warning("the evaluation at %r failed: %s", evaluation.x, evaluation.reason)
 

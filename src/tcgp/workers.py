@@ -7,6 +7,7 @@ process.
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import functools
 import multiprocessing
@@ -158,6 +159,7 @@ class Executor:
         self._fun, self._executor = fun, executor
         self._done: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
         self._futures: dict[int, Any] = {}
+        self._broken: Exception | None = None
 
     def submit(self, number: int, argument: Any) -> None:
         try:
@@ -174,7 +176,15 @@ class Executor:
             ended.append(self._done.get(timeout=timeout))
             while True:
                 ended.append(self._done.get_nowait())
-        return [(number, self._outcome(number, future)) for number, future in ended]
+        outcomes = [(number, self._outcome(number, future)) for number, future in ended]
+        known = [(number, outcome) for number, outcome in outcomes if outcome is not None]
+        if self._broken is not None and not known:
+            broken = self._broken
+            raise WorkersError(
+                f"the executor gave up its work: {type(broken).__name__}: {broken}; workers=n, with processes of "
+                "tcgp's own, survives the death of one"
+            ) from broken
+        return known
 
     def close(self) -> None:
         for future in self._futures.values():
@@ -183,10 +193,15 @@ class Executor:
     def _note(self, number: int, future: Any) -> None:
         self._done.put((number, future))
 
-    def _outcome(self, number: int, future: Any) -> Outcome:
+    def _outcome(self, number: int, future: Any) -> Outcome | None:
+        """What came of an evaluation; None if the executor gave it up, which says nothing about the point."""
         del self._futures[number]
         try:
             outcome: Outcome = future.result()
+        except (concurrent.futures.BrokenExecutor, concurrent.futures.CancelledError) as error:
+            # The death of one process breaks a pool and all its futures, whosever fault it was.
+            self._broken = error
+            return None
         except Exception as error:
             return Outcome(None, f"the worker failed: {type(error).__name__}: {error}")
         return outcome
@@ -292,7 +307,12 @@ def _work(fun: Function, connection: Any) -> None:
     """Life of a worker process."""
     with contextlib.suppress(EOFError, OSError, KeyboardInterrupt):
         connection.send("ready")
+        parent = multiprocessing.parent_process()
+        assert parent is not None
         while True:
+            # A forked process holds copies of both ends of its connection, so that it never sees the other one closed.
+            if connection not in multiprocessing.connection.wait([connection, parent.sentinel]):
+                return
             argument = connection.recv()
             try:
                 outcome: Outcome | None = evaluate(fun, argument)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import logging
 import os
 import re
 import shutil
@@ -27,6 +28,8 @@ from tcgp.history import interpret, shorten
 from tcgp.workers import Outcome
 
 __all__ = ["Objective", "Run", "RunFailed", "Simulator", "SimulatorPool", "Template", "find_program"]
+
+logger = logging.getLogger("tcgp")
 
 PARAMETERS, STDOUT, STDERR, OUTCOME = "parameters.json", "stdout.txt", "stderr.txt", "outcome.json"
 
@@ -355,7 +358,10 @@ class Run:
             "seconds": self.seconds,
             "command": self._arguments,
         }
-        _write_json(self.directory / OUTCOME, outcome)
+        try:
+            _write_json(self.directory / OUTCOME, outcome)
+        except OSError as error:  # a full disk must not cost the value
+            logger.warning("%s could not be written: %s", self.directory / OUTCOME, error.strerror)
 
     def _last_words(self) -> str:
         """The last line on standard error, which often names the trouble."""

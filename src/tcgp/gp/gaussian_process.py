@@ -1,4 +1,4 @@
-"""Noiseless Gaussian process interpolation with maximum-likelihood hyperparameters."""
+"""Noiseless Gaussian process interpolation, or smoothing, with selected hyperparameters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tcgp._typing import ArrayLike, Bounds, FloatArray
 from tcgp.gp.kernels import SMOOTHNESSES
 from tcgp.gp.likelihood import ConcentratedLikelihood
 from tcgp.gp.posterior import LeaveOneOut, Posterior
-from tcgp.gp.selection import select_lengthscales
+from tcgp.gp.selection import LONGEST, select_lengthscales, selection_prior
 from tcgp.gp.units import Units, check_bounds, check_data, check_points, merge_duplicates
 
 __all__ = ["GaussianProcess", "Interpolator", "check_lengthscales"]
@@ -32,6 +32,7 @@ class Interpolator:
     mean_: float
     variance_: float
     log_likelihood_: float
+    objective_: float
     nugget_: float
     X_: FloatArray
     y_: FloatArray
@@ -46,13 +47,14 @@ class Interpolator:
         self.mean_ = float(units.y_from_unit(np.asarray(posterior.mean)))
         with np.errstate(over="ignore", under="ignore"):
             self.variance_ = float(np.float64(posterior.variance) * np.float64(units.y_unit) ** 2)
-        self.nugget_ = posterior.factor.nugget
+        self.nugget_ = float(posterior.nuggets.max()) + posterior.factor.nugget
         n = len(y)
         quadratic = float((posterior.z - posterior.mean) @ posterior.a) / posterior.variance
         log_determinant = n * np.log(2.0 * np.pi * posterior.variance) + posterior.factor.log_determinant
         self.log_likelihood_ = -0.5 * (quadratic + log_determinant) - n * float(
             np.log(units.y_scale) + np.log(units.y_magnitude)
         )
+        self.objective_ = self.log_likelihood_
 
     def unit_points(self) -> FloatArray:
         """Data points scaled to the unit cube by the bounds of the fit, of shape (n, d)."""
@@ -110,7 +112,7 @@ class Interpolator:
 
     @single_threaded
     def condition(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Return a copy with data added and every hyperparameter held."""
+        """Return a copy with data added and every hyperparameter held; added data are never smoothed."""
         self._check_fitted()
         X, y = check_data(X, y)
         check_points(X, self.X_.shape[1])
@@ -119,7 +121,13 @@ class Interpolator:
         values = units.y_to_unit(all_y)
         values[: len(old.z)] = old.z  # a relaxed value stays as it is
         posterior = Posterior.condition(
-            units.x_to_unit(all_X), values, old.lengthscales, old.p, mean=old.mean, variance=old.variance
+            units.x_to_unit(all_X),
+            values,
+            old.lengthscales,
+            old.p,
+            mean=old.mean,
+            variance=old.variance,
+            nuggets=np.append(old.nuggets, np.zeros(len(values) - len(old.z))),
         )
         other = copy.copy(self)
         other._set_posterior(posterior, units, all_X, all_y)
@@ -142,13 +150,27 @@ class GaussianProcess(Interpolator):
         Held at this value (in the units of y) instead of selected.
     n_starts : int
         Largest number of full descents of the likelihood when there is no warm start.
+    selection : {"ml", "map", "reml"}
+        What selects the lengthscales: the likelihood; the likelihood times a prior; or the restricted
+        likelihood, that of the contrasts of the data, in which the unknown mean costs a degree of freedom.
+    prior : (float, float), optional
+        With ``"map"``: mean and variance of the log-lengthscales, in units of the box. By default
+        ``sqrt 2 + log(d) / 2`` and 3.
+    nugget : float or None
+        Ripples too short to be resolved, as a variance of their own in units of the process variance. 0
+        interpolates. None learns it with the lengthscales: the process then runs smoothly between the data.
+        `predict` gives the smooth part; `leave_one_out` predicts the data, ripples included.
+    longest : float
+        Upper bound of the selected lengthscales, in units of the box.
 
     Attributes
     ----------
     lengthscales_ : (d,) array
     mean_, variance_, log_likelihood_ : float
+    objective_ : float
+        What the selection maximised: equals ``log_likelihood_`` with ``"ml"``.
     nugget_ : float
-        Relative nugget that the Cholesky factorization needed; 0 unless the data are nearly dependent.
+        The nugget, with what the Cholesky factorization needed: 0 unless the data are nearly dependent, or smoothed.
     X_, y_ : arrays of shapes (n, d) and (n,)
         The data, equal rows merged.
 
@@ -175,16 +197,24 @@ class GaussianProcess(Interpolator):
         mean: float | None = None,
         variance: float | None = None,
         n_starts: int = 3,
+        selection: str = "ml",
+        prior: tuple[float, float] | None = None,
+        nugget: float | None = 0.0,
+        longest: float = LONGEST,
     ) -> None:
         if smoothness not in SMOOTHNESSES:
             raise ValueError(
                 f"smoothness must be one of {SMOOTHNESSES} (p in nu = p + 1/2), got {smoothness!r}"
             )
+        selection_prior(selection, 1, prior)
+        if nugget is not None and not 0.0 <= nugget < np.inf:
+            raise ValueError(f"nugget must be at least 0 and finite, or None to learn it, got {nugget!r}")
         self.smoothness = smoothness
         self.lengthscales = lengthscales
         self.mean = mean
         self.variance = variance
         self.n_starts = n_starts
+        self.selection, self.prior, self.nugget, self.longest = selection, prior, nugget, longest
 
     @single_threaded
     def fit(
@@ -206,7 +236,8 @@ class GaussianProcess(Interpolator):
         bounds : (d, 2) array, optional
             The box, used for normalisation only; the range of the data by default.
         start : (d,) array, optional
-            Lengthscales of an earlier fit: a warm start, one descent from there instead of a scan.
+            Lengthscales of an earlier fit: a warm start, one descent from there instead of a scan. With a
+            learned nugget, that of the earlier fit follows them: shape (d + 1,).
 
         Returns
         -------
@@ -219,6 +250,7 @@ class GaussianProcess(Interpolator):
         points, z = units.x_to_unit(X), units.y_to_unit(y)
         mean = None if self.mean is None else float(units.y_to_unit(np.asarray(self.mean)))
         variance = None if self.variance is None else float(self.variance) / units.y_unit**2
+        nugget, freedom, value = self.nugget or 0.0, len(y), None
         if self.lengthscales is not None:
             rho = check_lengthscales(self.lengthscales, dim, "lengthscales") / units.x_width
         elif len(y) == 1 or not np.ptp(y) > 0.0:
@@ -226,15 +258,41 @@ class GaussianProcess(Interpolator):
             rho = np.full(dim, 0.5 * np.sqrt(dim))
             variance = 1.0 if variance is None else variance
         else:
+            likelihood = ConcentratedLikelihood(
+                points,
+                z,
+                self.smoothness,
+                mean=mean,
+                variance=variance,
+                nugget=self.nugget,
+                prior=selection_prior(self.selection, dim, self.prior),
+                restricted=self.selection == "reml",
+            )
             first = None
             if start is not None:
-                first = np.log(check_lengthscales(start, dim, "start") / units.x_width)
-            likelihood = ConcentratedLikelihood(points, z, self.smoothness, mean=mean, variance=variance)
-            rho = np.exp(select_lengthscales(likelihood, start=first, n_starts=self.n_starts))
-        posterior = Posterior.condition(points, z, rho, self.smoothness, mean=mean, variance=variance)
+                width = np.append(units.x_width, [1.0] * likelihood.learns_nugget)
+                first = np.log(check_lengthscales(start, len(width), "start") / width)
+            theta = select_lengthscales(likelihood, start=first, n_starts=self.n_starts, longest=self.longest)
+            rho, freedom = np.exp(theta[:dim]), likelihood.degrees_of_freedom
+            if likelihood.learns_nugget:
+                nugget = float(np.exp(theta[-1]))
+            if self.selection != "ml":
+                value = -likelihood.value(theta)
+        posterior = Posterior.condition(
+            points,
+            z,
+            rho,
+            self.smoothness,
+            mean=mean,
+            variance=variance,
+            nuggets=nugget,
+            degrees_of_freedom=freedom,
+        )
         if posterior.factor.nugget:
             logger.debug("the correlation matrix needed a nugget of %g", posterior.factor.nugget)
         self._set_posterior(posterior, units, X, y)
+        if value is not None:
+            self.objective_ = value
         return self
 
 

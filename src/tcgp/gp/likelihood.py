@@ -1,6 +1,8 @@
-"""The concentrated likelihood: a function of the log-lengthscales alone, with its gradient."""
+"""The concentrated likelihood: a function of the log-lengthscales (and a nugget) alone, with its gradient."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg.blas import dsyr
@@ -10,7 +12,20 @@ from tcgp._typing import FloatArray
 from tcgp.gp.kernels import correlation, correlation_and_slope
 from tcgp.gp.posterior import Factorization, factorize, solve_mean
 
-__all__ = ["ConcentratedLikelihood"]
+__all__ = ["ConcentratedLikelihood", "LengthscalePrior"]
+
+
+@dataclass(frozen=True)
+class LengthscalePrior:
+    """Independent normal laws, all the same, of the log-lengthscales in units of the box."""
+
+    location: float
+    variance: float
+
+    def penalty(self, log_rho: FloatArray) -> tuple[float, FloatArray]:
+        """Minus the log-density of the log-lengthscales without its constant, and its gradient."""
+        deviation = log_rho - self.location
+        return float(deviation @ deviation) / (2.0 * self.variance), deviation / self.variance
 
 
 class ConcentratedLikelihood:
@@ -19,7 +34,11 @@ class ConcentratedLikelihood:
     With K the correlation matrix, ``m0 = 1'K^-1 z / 1'K^-1 1`` and ``sigma^2 = (z - m0)'K^-1(z - m0) / n``,
 
         NLL = n/2 log(2 pi e sigma^2) + 1/2 log det K,
-        dNLL / dlog rho_j = 1/2 sum_kl [(K^-1 - a a' / sigma^2) ∘ dK / dlog rho_j]_kl,   a = K^-1 (z - m0).
+        dNLL / dlog rho_j = 1/2 sum_kl [C ∘ dK / dlog rho_j]_kl,  C = K^-1 - a a' / sigma^2,  a = K^-1 (z - m0).
+
+    Three variants share this. A prior on the log-lengthscales adds its penalty. A nugget eta adds ``eta I`` to K,
+    with ``dNLL / dlog eta = eta/2 trace C``. The restricted likelihood, that of the contrasts of z, has n - 1 in
+    the place of n, adds ``1/2 log(1'K^-1 1 / n)`` to the NLL and takes ``b b' / 1'b`` from C, ``b = K^-1 1``.
 
     Parameters
     ----------
@@ -33,11 +52,17 @@ class ConcentratedLikelihood:
         Known mean; estimated if None.
     variance : float, optional
         Known variance; estimated if None.
+    nugget : float or None
+        Known nugget, as a share of the variance. None makes its logarithm the last parameter.
+    prior : LengthscalePrior, optional
+    restricted : bool
+        The restricted likelihood instead of the likelihood; with a known mean they are the same.
 
     Notes
     -----
-    Only the n (n - 1) / 2 pairs are computed, scattered into the triangle that LAPACK reads: this halves the
-    exponentials, which dominate at n of about 100.
+    Parameters ``theta`` are the log-lengthscales, then the log-nugget if it is learned. Only the n (n - 1) / 2
+    pairs are computed, scattered into the triangle that LAPACK reads: this halves the exponentials, which
+    dominate at n of about 100.
     """
 
     def __init__(
@@ -48,47 +73,79 @@ class ConcentratedLikelihood:
         *,
         mean: float | None = None,
         variance: float | None = None,
+        nugget: float | None = 0.0,
+        prior: LengthscalePrior | None = None,
+        restricted: bool = False,
     ) -> None:
         n = len(X)
         rows, columns = np.triu_indices(n, 1)
-        self.n, self.dim = X.shape
+        self.n, self.dim = len(X), X.shape[1]
         self.z, self.p, self.mean, self.variance = z, p, mean, variance
+        self.nugget, self.prior = nugget, prior
+        self.restricted: bool = restricted and mean is None
         self.n_evaluations = 0
         self._squared_differences = np.square(X[rows] - X[columns]).T.copy()  # (d, pairs)
         self._pairs = rows * n + columns  # positions of the pairs in a flat n x n matrix
 
-    def value(self, log_rho: FloatArray) -> float:
+    @property
+    def learns_nugget(self) -> bool:
+        """Whether the last parameter is the logarithm of the nugget."""
+        return self.nugget is None
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """What the estimated variance divides by: n, or n - 1 if the likelihood is restricted."""
+        return self.n - int(self.restricted)
+
+    def value(self, theta: FloatArray) -> float:
         """NLL alone, at half the cost of value and gradient."""
         self.n_evaluations += 1
+        log_rho = theta[: self.dim]
         k = correlation(np.exp(-2.0 * log_rho) @ self._squared_differences, self.p)
-        K = self._matrix(k)
+        K = self._matrix(k, self._nugget_at(theta))
         factor = factorize(K)
         _, quadratic = self._solve(K, factor)
-        return self._nll(quadratic, factor.log_determinant)[0]
+        nll = self._nll(quadratic, factor.log_determinant)[0]
+        if self.restricted:
+            nll += self._restriction(factor)[0]
+        return nll if self.prior is None else nll + self.prior.penalty(log_rho)[0]
 
-    def rough_value(self, log_rho: FloatArray) -> float:
+    def rough_value(self, theta: FloatArray) -> float:
         """NLL, or an upper bound of it that is cheaper: good enough to rank the candidates of a scan."""
-        return self.value(log_rho)
+        return self.value(theta)
 
-    def value_and_gradient(self, log_rho: FloatArray) -> tuple[float, FloatArray]:
-        """NLL and its gradient with respect to the log-lengthscales, of shape (d,)."""
+    def value_and_gradient(self, theta: FloatArray) -> tuple[float, FloatArray]:
+        """NLL and its gradient with respect to theta."""
         self.n_evaluations += 1
+        log_rho, nugget = theta[: self.dim], self._nugget_at(theta)
         inverse_squares = np.exp(-2.0 * log_rho)
         k, q = correlation_and_slope(inverse_squares @ self._squared_differences, self.p)
-        K = self._matrix(k)
+        K = self._matrix(k, nugget)
         factor = factorize(K)
         a, quadratic = self._solve(K, factor)
         nll, variance = self._nll(quadratic, factor.log_determinant)
+        restriction, b = self._restriction(factor) if self.restricted else (0.0, None)
         inverse = dpotri(factor.L, lower=1, overwrite_c=1)[0]
         contrast = dsyr(-1.0 / variance, a, a=inverse, lower=1, overwrite_a=1)  # K^-1 - a a' / sigma^2
+        if b is not None:
+            contrast = dsyr(-1.0 / b.sum(), b, a=contrast, lower=1, overwrite_a=1)
         q *= contrast.T.ravel()[self._pairs]
-        return nll, (self._squared_differences @ q) * inverse_squares
+        gradient = (self._squared_differences @ q) * inverse_squares
+        if self.prior is not None:
+            penalty, slope = self.prior.penalty(log_rho)
+            nll, gradient = nll + penalty, gradient + slope
+        if self.learns_nugget:
+            gradient = np.append(gradient, 0.5 * nugget * contrast.diagonal().sum())
+        return nll + restriction, gradient
 
-    def _matrix(self, pairs: FloatArray) -> FloatArray:
-        """Unit-diagonal matrix, lower triangle and Fortran order, from its off-diagonal pairs."""
+    def _nugget_at(self, theta: FloatArray) -> float:
+        return float(np.exp(theta[-1])) if self.nugget is None else self.nugget
+
+    def _matrix(self, pairs: FloatArray, nugget: float = 0.0) -> FloatArray:
+        """Correlation matrix with a nugget, lower triangle and Fortran order, from its off-diagonal pairs."""
         flat = np.zeros(self.n * self.n)
         flat[self._pairs] = pairs
-        flat[:: self.n + 1] = 1.0
+        flat[:: self.n + 1] = 1.0 + nugget
         return flat.reshape(self.n, self.n).T
 
     def _solve(self, K: FloatArray, factor: Factorization) -> tuple[FloatArray, float]:
@@ -96,9 +153,14 @@ class ConcentratedLikelihood:
         _, a, quadratic = solve_mean(factor, self.z, self.mean)
         return a, quadratic
 
+    def _restriction(self, factor: Factorization) -> tuple[float, FloatArray]:
+        """What the restricted likelihood adds to the NLL, and ``b = K^-1 1``."""
+        b = factor.solve(np.ones(self.n))
+        return 0.5 * float(np.log(b.sum() / self.n)), b
+
     def _nll(self, quadratic: float, log_determinant: float) -> tuple[float, float]:
         """NLL and the variance it uses."""
-        n = self.n
+        n = self.degrees_of_freedom
         variance = self.variance
         if variance is None:
             variance = max(quadratic / n, np.finfo(float).tiny)

@@ -57,7 +57,7 @@ class Factorization:
 def factorize(K: FloatArray) -> Factorization:
     """Cholesky with the smallest nugget of 0, 1e-15, 1e-14, … that works.
 
-    ``K`` is a unit-diagonal correlation matrix in Fortran order, of which the lower triangle is read. A pivot
+    ``K`` is a correlation matrix, or one with a nugget, in Fortran order, of which the lower triangle is read. A pivot
     below n times the machine epsilon is rounding error, not a conditional variance: it counts as a failure.
     """
     n = K.shape[0]
@@ -106,6 +106,9 @@ class Posterior:
         Cholesky factor of the correlation matrix of ``X``.
     a : (n,) array
         ``K^-1 (z - mean)``.
+    nuggets : (n,) array
+        What the diagonal of K has above 1, for data that are smoothed rather than interpolated. Predictions are
+        those of the smooth process; leave-one-out predictions are those of the data.
     """
 
     X: FloatArray
@@ -116,6 +119,7 @@ class Posterior:
     p: int
     factor: Factorization
     a: FloatArray
+    nuggets: FloatArray
 
     @classmethod
     def condition(
@@ -127,14 +131,21 @@ class Posterior:
         *,
         mean: float | None = None,
         variance: float | None = None,
+        nuggets: float | FloatArray = 0.0,
+        degrees_of_freedom: int | None = None,
     ) -> Posterior:
-        """Condition on (X, z); a mean or variance of None takes its maximum-likelihood value."""
+        """Condition on (X, z); a mean or variance of None takes its maximum-likelihood value.
+
+        An estimated variance divides by ``degrees_of_freedom``, n by default.
+        """
         scaled = X / lengthscales
-        factor = factorize(correlation(cdist(scaled, scaled, "sqeuclidean"), p).T)
+        K = correlation(cdist(scaled, scaled, "sqeuclidean"), p)
+        K.ravel()[:: len(z) + 1] += nuggets
+        factor = factorize(K.T)
         mean, a, quadratic = solve_mean(factor, z, mean)
         if variance is None:
-            variance = max(quadratic / len(z), np.finfo(float).tiny)
-        return cls(X, z, lengthscales, mean, variance, p, factor, a)
+            variance = max(quadratic / (degrees_of_freedom or len(z)), np.finfo(float).tiny)
+        return cls(X, z, lengthscales, mean, variance, p, factor, a, np.broadcast_to(nuggets, len(z)))
 
     @cached_property
     def L_inverse(self) -> FloatArray:

@@ -12,9 +12,9 @@ from tcgp._threads import single_threaded
 from tcgp._typing import ArrayLike, BoolArray, Bounds, FloatArray
 from tcgp.gp.gaussian_process import Interpolator, check_lengthscales
 from tcgp.gp.kernels import SMOOTHNESSES, correlation
-from tcgp.gp.likelihood import ConcentratedLikelihood
+from tcgp.gp.likelihood import ConcentratedLikelihood, LengthscalePrior
 from tcgp.gp.posterior import Factorization, Posterior, solve_mean
-from tcgp.gp.selection import select_lengthscales
+from tcgp.gp.selection import LONGEST, select_lengthscales, selection_prior
 from tcgp.gp.units import Units, check_bounds, check_data, merge_duplicates
 
 __all__ = ["RelaxedGaussianProcess"]
@@ -38,18 +38,27 @@ class RelaxedLikelihood(ConcentratedLikelihood):
     the plain likelihood at that solution (variable projection), so d numbers are searched instead of d + n.
     """
 
-    def __init__(self, X: FloatArray, z: FloatArray, p: int, threshold: float) -> None:
-        super().__init__(X, z, p)
+    def __init__(
+        self,
+        X: FloatArray,
+        z: FloatArray,
+        p: int,
+        threshold: float,
+        *,
+        prior: LengthscalePrior | None = None,
+        restricted: bool = False,
+    ) -> None:
+        super().__init__(X, z, p, prior=prior, restricted=restricted)
         self.threshold = threshold
         self.relaxed = z > threshold
         self._free = self.relaxed.copy()  # the last solution's free set: the next one is usually close
         self._max_pivots = _MAX_PIVOTS
 
-    def rough_value(self, log_rho: FloatArray) -> float:
+    def rough_value(self, theta: FloatArray) -> float:
         """An upper bound of the NLL: its feasible but not yet optimal values come from a few pivots."""
         self._max_pivots = _ROUGH_PIVOTS
         try:
-            return self.value(log_rho)
+            return self.value(theta)
         finally:
             self._max_pivots = _MAX_PIVOTS
 
@@ -140,6 +149,8 @@ class RelaxedGaussianProcess(Interpolator):
     n_starts : int
         Number of descents of the likelihood when there is no warm start. One is not enough: the likelihood of
         the completed data has poor local optima.
+    selection, prior, longest
+        As in `GaussianProcess`.
 
     Attributes
     ----------
@@ -166,16 +177,27 @@ class RelaxedGaussianProcess(Interpolator):
 
     relaxed_values_: FloatArray
 
-    def __init__(self, threshold: float, *, smoothness: int = 2, n_starts: int = 2) -> None:
+    def __init__(
+        self,
+        threshold: float,
+        *,
+        smoothness: int = 2,
+        n_starts: int = 2,
+        selection: str = "ml",
+        prior: tuple[float, float] | None = None,
+        longest: float = LONGEST,
+    ) -> None:
         if smoothness not in SMOOTHNESSES:
             raise ValueError(
                 f"smoothness must be one of {SMOOTHNESSES} (p in nu = p + 1/2), got {smoothness!r}"
             )
         if np.isnan(threshold):
             raise ValueError("threshold must be a number, got NaN")
+        selection_prior(selection, 1, prior)
         self.threshold = float(threshold)
         self.smoothness = smoothness
         self.n_starts = n_starts
+        self.selection, self.prior, self.longest = selection, prior, longest
 
     @single_threaded
     def fit(
@@ -194,13 +216,29 @@ class RelaxedGaussianProcess(Interpolator):
         threshold = float(units.y_to_unit(np.asarray(self.threshold)))
         if not np.ptp(z) > 0.0:
             logger.warning("all values of y are equal: lengthscales and variance are set, not estimated")
-            rho, completed, variance = np.full(dim, 0.5 * np.sqrt(dim)), z, 1.0
+            rho, completed, variance, freedom = np.full(dim, 0.5 * np.sqrt(dim)), z, 1.0, len(z)
+            value = None
         else:
             first = None if start is None else np.log(check_lengthscales(start, dim, "start") / units.x_width)
-            likelihood = RelaxedLikelihood(points, z, self.smoothness, threshold)
-            log_rho = select_lengthscales(likelihood, start=first, n_starts=self.n_starts)
+            likelihood = RelaxedLikelihood(
+                points,
+                z,
+                self.smoothness,
+                threshold,
+                prior=selection_prior(self.selection, dim, self.prior),
+                restricted=self.selection == "reml",
+            )
+            log_rho = select_lengthscales(
+                likelihood, start=first, n_starts=self.n_starts, longest=self.longest
+            )
             rho, completed, variance = np.exp(log_rho), likelihood.complete(log_rho), None
-        posterior = Posterior.condition(points, completed, rho, self.smoothness, variance=variance)
+            freedom = likelihood.degrees_of_freedom
+            value = None if self.selection == "ml" else -likelihood.value(log_rho)
+        posterior = Posterior.condition(
+            points, completed, rho, self.smoothness, variance=variance, degrees_of_freedom=freedom
+        )
         self._set_posterior(posterior, units, X, y)
+        if value is not None:
+            self.objective_ = value
         self.relaxed_values_ = np.where(y > self.threshold, units.y_from_unit(completed), y)
         return self

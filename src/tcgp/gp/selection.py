@@ -1,20 +1,25 @@
-"""Maximum-likelihood selection of the lengthscales."""
+"""Selection of the lengthscales: maximum likelihood, restricted or not, or maximum a posteriori."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.optimize import minimize
 
 from tcgp._typing import FloatArray
-from tcgp.gp.likelihood import ConcentratedLikelihood
+from tcgp.gp.likelihood import ConcentratedLikelihood, LengthscalePrior
 
-__all__ = ["descend", "log_rho_bounds", "select_lengthscales"]
+__all__ = ["LONGEST", "SELECTIONS", "descend", "log_rho_bounds", "select_lengthscales", "selection_prior"]
 
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
 Interval = tuple[float, float]
+
+LONGEST = 1e3  # lengthscale, in units of the box
+SELECTIONS = ("ml", "map", "reml")
+_PRIOR_VARIANCE = 3.0
 
 # Candidates of the scan, in units of the box: sqrt(d) times the first for the isotropic ones.
 _ISOTROPIC = (0.1, 0.3, 1.0, 3.0)
@@ -27,37 +32,71 @@ _ROUGH_ITERATIONS = 8
 _HOPELESS = 5.0  # what full descents seldom make up for, in units of NLL; or one for each lengthscale
 _SAME_BASIN = 0.5  # in log-lengthscale
 _LONG = float(np.log(20.0))
+# Of a learned nugget, as a share of the process variance: at 1 half of the variance is called ripples.
+_NUGGET_RANGE: Interval = (1e-8, 1.0)
+_NUGGET_STARTS = (1e-6, 1e-3, 1e-1)
 
 
-def log_rho_bounds(n: int, dim: int) -> Interval:
+def selection_prior(
+    selection: str, dim: int, prior: tuple[float, float] | None = None
+) -> LengthscalePrior | None:
+    """The prior that a selection uses: that of `LengthscalePrior`, with the given location and variance.
+
+    The default is ``log rho ~ N(sqrt 2 + log(d) / 2, 3)``, 3 being the variance, in units of the box: the
+    dimension-scaled prior of Hvarfner, Hellsten and Nardi (2024), "Vanilla Bayesian Optimization Performs Great in
+    High Dimensions". The density is that of log rho, so the mode does not depend on the units of rho.
+    """
+    if selection not in SELECTIONS:
+        raise ValueError(f"selection must be one of {', '.join(map(repr, SELECTIONS))}, got {selection!r}")
+    if selection != "map":
+        if prior is not None:
+            raise ValueError(f"a prior needs selection='map', got selection={selection!r}")
+        return None
+    location, variance = prior or (np.sqrt(2.0) + 0.5 * np.log(dim), _PRIOR_VARIANCE)
+    if not (np.isfinite(location) and np.isfinite(variance) and variance > 0.0):
+        raise ValueError(
+            f"prior must be a finite mean and a positive variance of the log-lengthscales, got {prior!r}"
+        )
+    return LengthscalePrior(float(location), float(variance))
+
+
+def log_rho_bounds(n: int, dim: int, longest: float = LONGEST) -> Interval:
     """Range of the log-lengthscales, in units of the box.
 
     Below a tenth of the typical spacing of n points, ``n^(-1/d)``, every point is on its own and the data say
-    nothing; without this bound the likelihood has many spurious optima there. Above 1e3 a coordinate has no
-    effect.
+    nothing; without this bound the likelihood has many spurious optima there. Above ``longest``, 1e3 by default, a
+    coordinate has no effect.
     """
-    return float(np.log(0.1 * n ** (-1.0 / dim))), float(np.log(1e3))
+    return float(np.log(0.1 * n ** (-1.0 / dim))), float(np.log(longest))
 
 
 def select_lengthscales(
-    likelihood: ConcentratedLikelihood, *, start: FloatArray | None, n_starts: int
+    likelihood: ConcentratedLikelihood,
+    *,
+    start: FloatArray | None,
+    n_starts: int,
+    longest: float = LONGEST,
 ) -> FloatArray:
-    """Return the log-lengthscales of the smallest NLL found.
+    """Return the log-lengthscales (and the log-nugget, if it is learned) of the smallest NLL found.
 
     With ``start`` (a warm start, in log units) one descent from there. Otherwise a scan of candidates, a few
     steps from the best of them, and full descents from the ``n_starts`` best points so reached that are not
     near an optimum already found.
     """
-    bounds = log_rho_bounds(likelihood.n, likelihood.dim)
+    bounds = [log_rho_bounds(likelihood.n, likelihood.dim, longest)] * likelihood.dim
+    candidates = _candidates(likelihood.dim) if start is None else ()
+    if likelihood.learns_nugget:
+        bounds.append((float(np.log(_NUGGET_RANGE[0])), float(np.log(_NUGGET_RANGE[1]))))
+        nuggets = itertools.cycle(np.log(_NUGGET_STARTS))
+        candidates = tuple(np.append(candidate, next(nuggets)) for candidate in candidates)
     objective = likelihood.value_and_gradient
     if start is not None:
         return descend(objective, start, bounds)[0]
-    candidates = [np.clip(candidate, *bounds) for candidate in _candidates(likelihood.dim)]
-    candidates.sort(key=likelihood.rough_value)
+    ranked = sorted((_clip(candidate, bounds) for candidate in candidates), key=likelihood.rough_value)
     n_rough = int(np.clip(_ROUGH_WORK * likelihood.dim // likelihood.n, *_ROUGH_DESCENTS))
     rough = [
         descend(objective, candidate, bounds, max_iterations=_ROUGH_ITERATIONS, tolerance=1e-3)
-        for candidate in candidates[:n_rough]
+        for candidate in ranked[:n_rough]
     ]
     rough.sort(key=lambda descent: descent[1])
     hopeless = max(_HOPELESS, likelihood.dim)
@@ -74,6 +113,12 @@ def _far_apart(a: FloatArray, b: FloatArray) -> bool:
     return bool(np.abs(np.minimum(a, _LONG) - np.minimum(b, _LONG)).max() > _SAME_BASIN)
 
 
+def _clip(point: FloatArray, bounds: Sequence[Interval]) -> FloatArray:
+    """The nearest point within the bounds."""
+    low, high = np.transpose(bounds)
+    return np.clip(point, low, high)
+
+
 @functools.cache
 def _candidates(dim: int) -> tuple[FloatArray, ...]:
     """A fixed spread of log-lengthscales: isotropic ones, and a Sobol' set in the log domain."""
@@ -88,7 +133,7 @@ def _candidates(dim: int) -> tuple[FloatArray, ...]:
 def descend(
     objective: Objective,
     start: FloatArray,
-    bounds: Interval,
+    bounds: Sequence[Interval],
     *,
     max_iterations: int = 200,
     tolerance: float = 1e-8,
@@ -96,10 +141,10 @@ def descend(
     """L-BFGS-B from ``start``: the point reached and its value."""
     result = minimize(
         objective,
-        np.clip(start, *bounds),
+        _clip(start, bounds),
         jac=True,
         method="L-BFGS-B",
-        bounds=[bounds] * len(start),
+        bounds=bounds,
         options={"ftol": tolerance, "gtol": 1e-5, "maxiter": max_iterations},
     )
     return result.x, float(result.fun)

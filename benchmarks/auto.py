@@ -1,0 +1,324 @@
+"""Which default is never far from the best: our methods and their peers from the same initial designs.
+
+    python benchmarks/auto.py run SET METHOD... [--seeds 5] [--first-seed 0] [--iterations 60] [--n0 PER_DIMENSION]
+    python benchmarks/auto.py report SET METHOD... [--at 30 60 100] [--reference auto]
+
+SET is ``tuning`` (the paper's functions, n0 = 10 d) or ``validation`` (others, n0 = 3 d), or names of functions. A
+method is one of `tcgp.fit_model`, with options as in ``tcgp:delta=0.1``, or ``peer:botorch``, ``peer:optuna``.
+Each run is one line of JSON in ``--store``; a run that is there already is not repeated unless more iterations are
+asked for, so that a stopped benchmark goes on where it was. Seeds 0, 1, ... give each function the same designs
+whatever the method.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+import zlib
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import auto_functions
+import numpy as np
+from scipy.stats import rankdata, wilcoxon
+
+import tcgp
+from tcgp.experiments.methods import Method
+from tcgp.experiments.peers import PEERS
+
+SETS = {"tuning": (auto_functions.TUNING, 10), "validation": (auto_functions.VALIDATION, 3)}
+STORE = Path(__file__).parent / "results" / "auto.jsonl"
+SOLVED = 1e-6  # regrets below this share of the regret of a random point count as this: solved
+Key = tuple[str, str, int, int]  # function, method, seed, n0
+Run = dict[str, object]
+
+
+def main() -> None:
+    arguments = _arguments()
+    names, per_dimension = [], arguments.n0
+    for name in arguments.sets:
+        functions, default = SETS.get(name, ((name,), 10))
+        names += functions
+        per_dimension = per_dimension or default
+    if arguments.command == "run":
+        seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
+        make_runs(
+            names,
+            arguments.methods,
+            seeds,
+            arguments.iterations,
+            per_dimension,
+            arguments.jobs,
+            arguments.store,
+        )
+    else:
+        runs = load(arguments.store)
+        print(report(runs, names, arguments.methods, arguments.at, arguments.reference, per_dimension))
+
+
+# ---- runs ----
+
+
+def make_runs(
+    names: Sequence[str],
+    methods: Sequence[str],
+    seeds: Iterable[int],
+    iterations: int,
+    per_dimension: int,
+    jobs: int,
+    store: Path,
+) -> None:
+    """Make the runs that the store lacks, one line for each."""
+    known = load(store)
+    tasks = []
+    for seed in seeds:
+        for name in names:
+            n0 = per_dimension * auto_functions.get(name).dim
+            for method in methods:
+                run = known.get((name, method, seed, n0))
+                if run is None or len(run["best"]) <= iterations:
+                    tasks.append((name, method, seed, n0, iterations))
+    store.parent.mkdir(exist_ok=True)
+    with ProcessPoolExecutor(jobs) as pool:
+        for done, future in enumerate(as_completed([pool.submit(optimize, task) for task in tasks]), 1):
+            with store.open("a") as file:
+                file.write(json.dumps(future.result()) + "\n")
+            print(f"\r{done}/{len(tasks)}", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+
+
+def optimize(task: tuple[str, str, int, int, int]) -> Run:
+    """One run: the best value after the initial design and after each later evaluation."""
+    name, label, seed, n0, iterations = task
+    problem, method = auto_functions.get(name), Method.parse(label)
+    low, high = problem.bounds.T
+    rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
+    X = rng.uniform(low, high, (n0, problem.dim))
+    y = np.asarray(problem.fun(X))
+    start = time.process_time()
+    if method.is_peer:
+        values = [v for _, v in PEERS[label.partition(":")[2]](problem, X, y, iterations, seed)]
+    else:
+        result = tcgp.minimize(
+            problem.fun,
+            problem.bounds,
+            n_evals=n0 + iterations,
+            n_initial=n0,
+            x0=X,
+            y0=y,
+            method=method.name,
+            options=dict(method.options),
+            rng=seed,
+        )
+        values = result.func_vals[n0:].tolist()
+    seconds = (time.process_time() - start) / iterations
+    best = np.minimum.accumulate([y.min(), *values])
+    return {
+        "function": name,
+        "method": label,
+        "seed": seed,
+        "n0": n0,
+        "seconds": round(seconds, 4),
+        "best": best.tolist(),
+    }
+
+
+def load(store: Path) -> dict[Key, Run]:
+    """The longest run of each kind."""
+    runs: dict[Key, Run] = {}
+    for line in store.read_text().splitlines() if store.exists() else ():
+        run = json.loads(line)
+        key = (run["function"], run["method"], run["seed"], run["n0"])
+        if key not in runs or len(runs[key]["best"]) <= len(run["best"]):
+            runs[key] = run
+    return runs
+
+
+# ---- report ----
+
+
+def report(
+    runs: dict[Key, Run],
+    names: Sequence[str],
+    methods: Sequence[str],
+    budgets: Sequence[int],
+    reference: str,
+    per_dimension: int,
+) -> str:
+    """Markdown: log regrets, comparisons with the reference, ranks, evaluations needed, cost."""
+    parts = []
+    for budget in budgets:
+        table = {name: _regrets(runs, name, methods, budget, per_dimension) for name in names}
+        table = {name: row for name, row in table.items() if len(row) == len(methods)}
+        if table:
+            parts += [
+                f"### n0 + {budget}\n",
+                _regret_table(table, methods),
+                _summary(table, methods, reference),
+            ]
+    parts += [_speed_table(runs, names, methods, reference, per_dimension), _cost_line(runs, names, methods)]
+    return "\n".join(parts)
+
+
+def _regrets(
+    runs: dict[Key, Run], name: str, methods: Sequence[str], budget: int, per_dimension: int
+) -> dict[str, dict[int, float]]:
+    """log10 of the regret by method and seed, as a share of that of a random point, after n0 + budget."""
+    n0 = per_dimension * auto_functions.get(name).dim
+    found: dict[str, dict[int, float]] = {}
+    for method in methods:
+        curves = _curves(runs, name, method, n0)
+        values = {seed: float(curve[budget]) for seed, curve in curves.items() if len(curve) > budget}
+        if values:
+            found[method] = values
+    return found
+
+
+def _curves(runs: dict[Key, Run], name: str, method: str, n0: int) -> dict[int, np.ndarray]:
+    """log10 regret after each evaluation from n0 on, by seed."""
+    problem = auto_functions.get(name)
+    scale = _random_regret(name)
+    return {
+        seed: np.log10(np.maximum((np.array(run["best"]) - problem.minimum) / scale, SOLVED))
+        for (f, m, seed, size), run in runs.items()
+        if (f, m, size) == (name, method, n0)
+    }
+
+
+def _random_regret(name: str) -> float:
+    """Median regret of a random point: the unit in which regrets of different functions compare."""
+    problem = auto_functions.get(name)
+    X = np.random.default_rng(0).uniform(*problem.bounds.T, (1000, problem.dim))
+    return float(np.median(problem.fun(X)) - problem.minimum)
+
+
+def _regret_table(table: dict[str, dict[str, dict[int, float]]], methods: Sequence[str]) -> str:
+    lines = [
+        "| log10 regret, median (quartiles) | " + " | ".join(methods) + " |",
+        "|---" * (len(methods) + 1) + "|",
+    ]
+    for name, row in table.items():
+        medians = {m: np.median(list(row[m].values())) for m in methods}
+        best = min(medians.values())
+        cells = []
+        for method in methods:
+            low, high = np.quantile(list(row[method].values()), [0.25, 0.75])
+            text = f"{medians[method]:.2f}"
+            cells.append((f"**{text}**" if medians[method] <= best else text) + f" ({low:.2f}, {high:.2f})")
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _summary(table: dict[str, dict[str, dict[int, float]]], methods: Sequence[str], reference: str) -> str:
+    """Mean ranks, distance to the best method, and paired comparisons with the reference."""
+    medians = np.array([[np.median(list(row[m].values())) for m in methods] for row in table.values()])
+    ranks = np.mean([rankdata(np.round(row, 2)) for row in medians], axis=0)
+    behind = medians - medians.min(axis=1, keepdims=True)
+    header = (
+        "| | mean rank | mean log regret | mean and worst distance to the best | "
+        f"functions where {reference} is better : level : worse (all seeds pooled: p) |"
+    )
+    lines = [header, "|---|---|---|---|---|"]
+    for j, method in enumerate(methods):
+        versus = "–" if method == reference else _versus(table, method, reference)
+        lines.append(
+            f"| {method} | {ranks[j]:.2f} | {medians[:, j].mean():.2f} | "
+            f"{behind[:, j].mean():.2f}, {behind[:, j].max():.2f} ({list(table)[behind[:, j].argmax()]}) | {versus} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+LEVEL = 0.1  # medians of log10 regret nearer than this are level, where there are too few seeds for a test
+
+
+def _versus(table: dict[str, dict[str, dict[int, float]]], method: str, reference: str) -> str:
+    """Functions where the reference is better, level and worse; p of a signed-rank test on function means."""
+    better = worse = 0
+    means = []
+    for row in table.values():
+        seeds = sorted(set(row[method]) & set(row[reference]))
+        difference = np.array([row[method][s] - row[reference][s] for s in seeds])
+        if not len(difference):
+            continue
+        means.append(difference.mean())
+        verdict = _verdict(difference)
+        better, worse = better + (verdict > 0), worse + (verdict < 0)
+    p = wilcoxon(means).pvalue if len(means) > 5 and np.any(means) else np.nan
+    return f"{better} : {len(means) - better - worse} : {worse} (p = {p:.2g})"
+
+
+def _verdict(difference: np.ndarray) -> int:
+    """1, 0 or -1: positive, level or negative. By the signed-rank test at 5 % if there are 6 pairs or more."""
+    if not np.any(difference):
+        return 0
+    sign = int(np.sign(np.median(difference)))
+    if len(difference) < 6:
+        return sign if abs(np.median(difference)) > LEVEL else 0
+    return sign if wilcoxon(difference).pvalue < 0.05 else 0
+
+
+def _speed_table(
+    runs: dict[Key, Run], names: Sequence[str], methods: Sequence[str], reference: str, per_dimension: int
+) -> str:
+    """Evaluations after n0 that the reference needs for what another reaches at the end, as a share of its."""
+    lines = [f"| {reference} reaches the final median of | with this share of its evaluations | never, on |"]
+    lines.append("|---|---|---|")
+    for method in methods:
+        if method == reference:
+            continue
+        shares, never = [], []
+        for name in names:
+            n0 = per_dimension * auto_functions.get(name).dim
+            mine, other = (_curves(runs, name, m, n0) for m in (reference, method))
+            if not mine or not other:
+                continue
+            length = min(len(curve) for curve in (*mine.values(), *other.values()))
+            target = np.median([curve[length - 1] for curve in other.values()])
+            median = np.median([curve[:length] for curve in mine.values()], axis=0)
+            reached = np.flatnonzero(median <= target + 1e-9)
+            shares.append(max(int(reached[0]), 1) / (length - 1) if len(reached) else 1.0)
+            if not len(reached):
+                never.append(name)
+        if shares:
+            mean = np.exp(np.mean(np.log(shares)))
+            lines.append(f"| {method} | {mean:.2f} | {len(never)} of {len(shares)}: {', '.join(never)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cost_line(runs: dict[Key, Run], names: Sequence[str], methods: Sequence[str]) -> str:
+    cost = {
+        m: [run["seconds"] for (f, k, _, _), run in runs.items() if k == m and f in names] for m in methods
+    }
+    return "Milliseconds of CPU an iteration: " + ", ".join(
+        f"{m} {1e3 * np.mean(c):.0f}" for m, c in cost.items() if c
+    )
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("command", choices=("run", "report"))
+    parser.add_argument(
+        "sets", help="tuning, validation, or names with commas between", type=lambda s: s.split(",")
+    )
+    parser.add_argument("methods", nargs="+")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--iterations", type=int, default=60)
+    parser.add_argument("--n0", type=int, default=None, help="points of the initial design per dimension")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--at", type=int, nargs="+", default=[30, 60])
+    parser.add_argument("--reference", default="auto")
+    parser.add_argument("--store", type=Path, default=STORE)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,11 @@ from tcgp._typing import ArrayLike, Bounds, FloatArray, RandomState
 from tcgp.criteria import formulas
 from tcgp.gp import GaussianProcess, LeaveOneOut, RelaxedGaussianProcess
 from tcgp.gp.gaussian_process import Interpolator
+from tcgp.gp.selection import LONGEST
 from tcgp.gp.units import check_bounds, check_data
 from tcgp.laws import Law, Normal
 
-__all__ = ["METHODS", "Model", "Prediction", "calibrate", "fit_model"]
+__all__ = ["METHODS", "Member", "Model", "Prediction", "calibrate", "fit_model"]
 
 logger = logging.getLogger("tcgp")
 
@@ -54,7 +55,7 @@ class Prediction:
     def ppf(self, q: ArrayLike) -> FloatArray:
         """Predictive quantile of level q."""
         quantile = np.asarray(self.law.ppf(q))
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):  # values near the largest float
             return np.where(self.sd > 0.0, self.mean + self.sd * quantile, self.mean)
 
     def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
@@ -130,8 +131,14 @@ class Model:
 
     @property
     def state(self) -> dict[str, Any]:
-        """What the next fit starts from, as plain JSON: lengthscales and threshold."""
-        return {"lengthscales": self.lengthscales.tolist(), "threshold": self.threshold}
+        """What the next fit starts from, as plain JSON: lengthscales (and nugget, if learned) and threshold."""
+        learned = METHODS[self.method].nugget is None
+        return {
+            "method": self.method,
+            "lengthscales": self.lengthscales.tolist(),
+            "threshold": self.threshold,
+            **({"nugget": self.interpolator.nugget_} if learned else {}),
+        }
 
     def predict(self, X: ArrayLike) -> Prediction:
         """Predictive laws at the rows of X, of shape (m, d)."""
@@ -196,15 +203,29 @@ def _online(evidence: _Evidence) -> Law:
 
 
 @dataclass(frozen=True)
+class Member:
+    """One of the methods of a portfolio, with its options."""
+
+    method: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class _Method:
-    """One named method: how its law is chosen, whether its interpolator is relaxed, the options it takes."""
+    """One named method: how its law is chosen, its interpolator, the options it takes.
+
+    A portfolio has members, and passes its own options on to them.
+    """
 
     calibrate: Callable[[_Evidence], Law]
     relaxed: bool
     options: Mapping[str, Any]
+    nugget: float | None = 0.0
+    members: tuple[Member, ...] = ()
 
 
-_COMMON: dict[str, Any] = {"delta": 0.05, "p_min": 0.015, "w_max": None, "smoothness": 2}
+_SHARED: dict[str, Any] = {"p_min": 0.015, "w_max": None, "smoothness": 2}
+_COMMON: dict[str, Any] = _SHARED | {"delta": 0.05, "selection": "ml", "longest": LONGEST}
 _TAIL = _COMMON | {"search": "fast"}
 
 METHODS: dict[str, _Method] = {
@@ -217,6 +238,15 @@ METHODS: dict[str, _Method] = {
     "regp": _Method(_normal, True, _COMMON | {"delta": 0.25}),
     # Ours, not the paper's: tail calibration of a relaxed GP.
     "tcregp": _Method(_tail("joint"), True, _TAIL | {"rule": 0, "relax_delta": 0.25}),
+    # Ours: a GP that smooths ripples away, by a learned nugget.
+    "gp-nugget": _Method(_normal, False, _COMMON, nugget=None),
+    # Ours: members that take turns, see tcgp.portfolio. Its law is that of the member with the same interpolator.
+    "auto": _Method(
+        _normal,
+        False,
+        _SHARED,
+        members=(Member("tcgp"), Member("regp", {"selection": "map"}), Member("gp-nugget")),
+    ),
 }
 
 
@@ -242,7 +272,9 @@ def fit_model(
         ``"gp"``: plain Gaussian process; ``"tcgp"``: calibrated below a low threshold (the paper's method);
         ``"tcgp-occ"``, ``"tcgp-thres"``: only occurrence or only the shape below the threshold is calibrated;
         ``"bcrgp"``: calibrated globally; ``"ongp"``: recalibrated online; ``"regp"``: relaxed above a
-        threshold; ``"tcregp"``: tail calibration of the relaxed GP (ours, not the paper's).
+        threshold. Ours, not the paper's: ``"tcregp"``: tail calibration of the relaxed GP; ``"gp-nugget"``: a GP
+        that smooths, by a nugget learned with the lengthscales; ``"auto"``: of tcGP and reGP the one that predicts
+        low values best by leave-one-out (an `Optimizer` lets these two and ``"gp-nugget"`` take turns).
     bounds : (d, 2) array, optional
         The box: weights refer to the uniform law on it. The range of the data by default.
     rng : int, Generator or None
@@ -252,7 +284,9 @@ def fit_model(
     **options
         ``delta`` (level of the threshold's quantile: 0.05, and 0.25 for reGP), ``p_min`` (0.015), ``rule``
         (0 to 3), ``search`` ("fast" or "paper"), ``w_max`` (clipping of weights), ``smoothness`` (2),
-        ``n_draws``, ``alpha`` and ``selection`` (bcrGP), ``eta`` (onGP), ``relax_delta`` (tcreGP).
+        ``selection`` of the lengthscales ("ml", "map" or "reml"; bcrGP has a rule of its own by this name) and
+        their upper bound ``longest``, see `GaussianProcess`; ``n_draws``, ``alpha`` and ``selection`` (bcrGP),
+        ``eta`` (onGP), ``relax_delta`` (tcreGP).
 
     Returns
     -------
@@ -273,6 +307,10 @@ def fit_model(
     settings = _check_options(method, recipe.options, options)
     X, y = check_data(X, y)
     box = None if bounds is None else check_bounds(bounds, X.shape[1])
+    if recipe.members:
+        from tcgp.portfolio import fit_best_member  # it stands above this module
+
+        return fit_best_member(X, y, method, bounds=box, rng=rng, state=state, options=options)
     interpolator = _fit_interpolator(recipe, settings, X, y, box, state or {})
     return calibrate(interpolator, method, rng=rng, state=state, **options)
 
@@ -285,8 +323,16 @@ def calibrate(
     state: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Model:
-    """Give a fitted interpolator the residual law of a named method; parameters as in `fit_model`."""
+    """Give a fitted interpolator the residual law of a named method; parameters as in `fit_model`.
+
+    A portfolio's is the law of its first member with an interpolator of this kind.
+    """
     recipe = _lookup(method)
+    if recipe.members:
+        relaxed = isinstance(interpolator, RelaxedGaussianProcess)
+        member = next(m for m in recipe.members if METHODS[m.method].relaxed == relaxed)
+        options = {**member.options, **_check_options(method, recipe.options, options)}
+        return calibrate(interpolator, member.method, rng=rng, state=state, **options)
     settings = _check_options(method, recipe.options, options)
     y = interpolator.y_
     weights = calibration.design_weights(interpolator.unit_points(), w_max=settings["w_max"])
@@ -338,18 +384,22 @@ def _fit_interpolator(
     """Fit from the warm lengthscales; cold if there are none, and now and then beside the warm fit."""
 
     def fit(start: ArrayLike | None) -> Interpolator:
-        smoothness = settings["smoothness"]
+        given = {"smoothness": settings["smoothness"], "longest": settings["longest"]}
+        if recipe.calibrate is not _bayesian:  # whose option of this name is another
+            given["selection"] = settings["selection"]
         if not recipe.relaxed:
-            return GaussianProcess(smoothness).fit(X, y, bounds=bounds, start=start)
+            return GaussianProcess(**given, nugget=recipe.nugget).fit(X, y, bounds=bounds, start=start)
         level = settings.get("relax_delta", settings["delta"])
         threshold = float(np.quantile(y, level))
-        return RelaxedGaussianProcess(threshold, smoothness=smoothness).fit(X, y, bounds=bounds, start=start)
+        return RelaxedGaussianProcess(threshold, **given).fit(X, y, bounds=bounds, start=start)
 
     start = state.get("lengthscales")
     if start is None:
         return fit(None)
+    if recipe.nugget is None:
+        start = [*start, state["nugget"]]
     warm = fit(start)
     if len(y) % _COLD_FIT_EVERY:
         return warm
     cold = fit(None)
-    return max(warm, cold, key=lambda interpolator: interpolator.log_likelihood_)
+    return max(warm, cold, key=lambda interpolator: interpolator.objective_)

@@ -38,7 +38,9 @@ def expected_improvement(mean: FloatArray, sd: FloatArray, law: Law, best: float
     """EI under ``law``: equation (ei_gn) of the paper for a generalized normal law."""
     a = standardize(best, mean, sd)
     positive = sd > 0.0
-    return np.where(positive, sd * law.improvement(np.where(positive, a, 0.0)), np.maximum(best - mean, 0.0))
+    with np.errstate(over="ignore"):  # values near the largest float, where the logarithm is still finite
+        improvement = sd * law.improvement(np.where(positive, a, 0.0))
+        return np.where(positive, improvement, np.maximum(best - mean, 0.0))
 
 
 def log_expected_improvement(mean: FloatArray, sd: FloatArray, law: Law, best: float) -> FloatArray:
@@ -57,4 +59,5 @@ def probability_of_improvement(mean: FloatArray, sd: FloatArray, law: Law, best:
 
 def lower_confidence_bound(mean: FloatArray, sd: FloatArray, law: Law, epsilon: float) -> FloatArray:
     """Predictive quantile of level ``epsilon``: the (1 - epsilon) lower confidence bound of the paper."""
-    return mean + sd * float(law.ppf(epsilon))
+    with np.errstate(over="ignore"):  # values near the largest float
+        return mean + sd * float(law.ppf(epsilon))

@@ -116,8 +116,8 @@ class Optimizer:
     space : Space
     settings : Settings
     trace : list of dict
-        For each point that a model chose: ``n`` (evaluations at that time), ``beta`` and ``scale`` of a
-        generalized normal law, ``threshold``, ``best``, ``log_ei`` at the point, and the seconds ``t_fit``
+        For each point that a model chose: the ``method`` behind it (of a portfolio, the member whose turn it
+        was), ``n`` (evaluations at that time), ``beta`` and ``scale`` of a generalized normal law, ``threshold``, ``best``, ``log_ei`` at the point, and the seconds ``t_fit``
         and ``t_maximize``; None where a number does not exist.
 
     Examples
@@ -163,6 +163,7 @@ class Optimizer:
         self._reoffered: deque[Proposal] = deque()
         self._states: list[tuple[int, dict[str, Any]]] = []  # number of data and state of each fit
         self._fitted: tuple[int, Model] | None = None  # number of data and model of the last fit
+        self._by_member: dict[int, tuple[int, Model]] = {}  # the same for each member of a portfolio
         if journal is not None:
             self._start_journal(journal)
 
@@ -345,9 +346,9 @@ class Optimizer:
     def _next_point(self) -> tuple[Point, str, dict[str, Any] | None, dict[str, Any] | None]:
         """The next point, its source, its trace, and the state of the model if one was fitted."""
         while self._queue:
-            x = self._queue.popleft()
-            if self.history.is_new(x):
-                return x, "given", None, None
+            if self.history.is_new(self._queue[0]):  # it leaves the queue once it is known
+                return self._queue[0], "given", None, None
+            self._queue.popleft()
         if len(self.history) < self.settings.n_initial:
             return self._design_point(), "design", None, None
         # One datum, or equal data, tell a model nothing about the scale of the function.
@@ -383,7 +384,8 @@ class Optimizer:
             "t_fit": t_fit,
             "t_maximize": time.perf_counter() - start - t_fit,
         }
-        return x, source, {name: _finite_or_none(value) for name, value in trace.items()}, fit
+        numbers = {name: _finite_or_none(value) for name, value in trace.items()}
+        return x, source, {"method": model.method, **numbers}, fit
 
     def _best_new_point(self, model: Model) -> Point | None:
         """The new point with the largest criterion, or None if the criterion knows none worth evaluating."""
@@ -458,22 +460,32 @@ class Optimizer:
         that it comes out the same after a resume.
         """
         from tcgp.models import fit_model
+        from tcgp.portfolio import member_due
 
         U, y = self.history.successes
         n = len(y)
-        if self._fitted is not None and self._fitted[0] == n:
-            return self._fitted[1], None
+        number, member = member_due(self.settings.method, len(self.history))
+        known = self._by_member.get(number)
+        if known is not None and known[0] == n:
+            self._fitted = known
+            return known[1], None
         model = fit_model(
             U,
             y,
-            self.settings.method,
+            member.method,
             bounds=[(0.0, 1.0)] * self.space.dim,
             rng=self._rng(FIT, n),
-            state=next((state for m, state in reversed(self._states) if m < n), None),
-            **self.settings.options,
+            state=self._state_before(n, number),
+            **{**member.options, **self.settings.options},
         )
-        self._fitted = (n, model)
-        return model, {"n": n, "state": json.loads(json.dumps(model.state))}
+        self._fitted = self._by_member[number] = (n, model)
+        state = {**model.state, "member": number} if number else model.state
+        return model, {"n": n, "state": json.loads(json.dumps(state))}
+
+    def _state_before(self, n: int, number: int) -> dict[str, Any] | None:
+        """State of the last fit of a member to fewer than n data."""
+        states = (s for m, s in reversed(self._states) if m < n and s.get("member", 0) == number)
+        return next(states, None)
 
     def _informed(self, model: Model) -> Model:
         """The model given a value, too high to be an improvement, at each point that is pending or has failed."""

@@ -117,8 +117,9 @@ class Optimizer:
     settings : Settings
     trace : list of dict
         For each point that a model chose: the ``method`` behind it (of a portfolio, the member whose turn it
-        was), ``n`` (evaluations at that time), ``beta`` and ``scale`` of a generalized normal law, ``threshold``, ``best``, ``log_ei`` at the point, and the seconds ``t_fit``
-        and ``t_maximize``; None where a number does not exist.
+        was), ``n`` (evaluations at that time), ``beta`` and ``scale`` of a generalized normal law,
+        ``threshold``, ``best``, ``log_ei`` at the point, and the seconds ``t_fit`` and ``t_maximize``; None where a
+        number does not exist.
 
     Examples
     --------

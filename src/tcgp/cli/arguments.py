@@ -11,7 +11,7 @@ from tcgp.cli.console import UNUSABLE, UsageError, complain, parse_duration
 
 __all__ = ["arrange", "build_parser"]
 
-METHODS = ("gp", "tcgp", "tcgp-occ", "tcgp-thres", "bcrgp", "ongp", "regp", "tcregp")
+METHODS = ("auto", "gp", "tcgp", "tcgp-occ", "tcgp-thres", "bcrgp", "ongp", "regp", "tcregp", "gp-nugget")
 
 MAIN_EPILOG = """\
 start here:

@@ -16,6 +16,7 @@ from tcgp.experiments import problems
 from tcgp.experiments.methods import Method
 from tcgp.experiments.tasks import Row
 from tcgp.gp.gaussian_process import Interpolator
+from tcgp.gp.selection import LONGEST, SELECTIONS
 from tcgp.models import METHODS, Prediction, calibrate, fit_model
 from tcgp.problems import Problem
 from tcgp.sampling import SubsetSimulation, subset_simulation
@@ -133,7 +134,17 @@ def _interpolator_key(method: Method) -> tuple[Any, ...]:
     """Methods with equal keys have the same interpolator."""
     recipe, settings = METHODS[method.name], method.settings
     level = settings.get("relax_delta", settings["delta"]) if recipe.relaxed else None
-    return settings["smoothness"], level
+    selection = settings.get("selection", "ml")
+    if selection not in SELECTIONS:  # bcrGP has an option of this name that is not about lengthscales
+        selection = "ml"
+    return (
+        settings["smoothness"],
+        level,
+        selection,
+        settings.get("longest", LONGEST),
+        recipe.nugget,
+        recipe.members,
+    )
 
 
 def _generators(seed: np.random.SeedSequence, n: int) -> list[np.random.Generator]:

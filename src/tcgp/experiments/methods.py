@@ -14,6 +14,9 @@ __all__ = ["Method"]
 
 PEER = "peer:"
 
+# Options that came later, with the value that changes nothing: results made before them stay valid.
+LATER = {"selection": "ml", "longest": 1e3}
+
 
 @dataclass(frozen=True, init=False)
 class Method:
@@ -60,7 +63,8 @@ class Method:
     @property
     def settings(self) -> dict[str, Any]:
         """All options, defaults included: what a result must have been made with."""
-        return {**_defaults(self.name), **dict(self.options)}
+        given = {**_defaults(self.name), **dict(self.options)}
+        return {key: value for key, value in given.items() if LATER.get(key) != value}
 
     @property
     def slug(self) -> str:

@@ -56,9 +56,15 @@ def ask(
         if optimizer.history.is_new(x):
             optimizer.history.add_proposal(Proposal(optimizer.history.n_asked, x, "given"))
     if state is not None and len(state["lengthscales"]) == space.dim:
-        optimizer._states.append((-1, dict(state)))
+        optimizer._states += [(-1, dict(old)) for old in (*state.get("others", ()), state)]
     proposal = optimizer.propose()
-    return proposal, None if optimizer.model is None else optimizer.model.state
+    if not optimizer._states or optimizer.model is None:
+        return proposal, None
+    # One state for each member of a portfolio: the last one's, with the others' inside it.
+    latest = {old.get("member", 0): old for _, old in optimizer._states}
+    newest = latest.pop(optimizer._states[-1][1].get("member", 0))
+    others = [{k: v for k, v in old.items() if k != "others"} for old in latest.values()]
+    return proposal, {**newest, **({"others": others} if others else {})}
 
 
 def _merge(evaluations: Iterable[Evaluation]) -> list[Evaluation]:

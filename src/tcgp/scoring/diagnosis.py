@@ -25,6 +25,8 @@ _LABELS = {
     "ongp": "onGP",
     "regp": "reGP",
     "tcregp": "tcreGP",
+    "gp-nugget": "GP with nugget",
+    "auto": "auto",
 }
 
 # Occurrence ratios between 1/1.25 and 1.25 are called right: finer differences do not change a decision.

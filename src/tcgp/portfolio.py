@@ -1,0 +1,76 @@
+"""Portfolios: methods that take turns, so that each makes up for what the others do not see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tcgp._typing import Bounds, FloatArray, RandomState
+from tcgp.models import METHODS, Member, Model, fit_model
+
+__all__ = ["fit_best_member", "member_due"]
+
+# Members are compared by their leave-one-out predictions below this quantile of the data.
+COMPARISON_LEVEL = 0.25
+
+
+def member_due(method: str, turn: int) -> tuple[int, Member]:
+    """The member of a portfolio whose turn it is, with its number; any other method is its own only member.
+
+    Parameters
+    ----------
+    method : str
+        Of `tcgp.fit_model`.
+    turn : int
+        Number of points evaluated or being evaluated: the turn passes on with each proposal, and depends on
+        nothing that a resumed run would not know.
+
+    Returns
+    -------
+    number : int
+    member : Member
+
+    Examples
+    --------
+    >>> from tcgp.portfolio import member_due
+    >>> [member_due("auto", turn)[1].method for turn in range(4)]
+    ['tcgp', 'regp', 'gp-nugget', 'tcgp']
+    >>> member_due("regp", 7)[1].method
+    'regp'
+    """
+    members = METHODS[method].members or (Member(method),)
+    number = turn % len(members)
+    return number, members[number]
+
+
+def fit_best_member(
+    X: FloatArray,
+    y: FloatArray,
+    method: str,
+    *,
+    bounds: Bounds | None,
+    rng: RandomState,
+    state: Mapping[str, Any] | None,
+    options: Mapping[str, Any],
+) -> Model:
+    """The interpolating member of a portfolio that predicts left-out low values best.
+
+    All members are fitted, but for those that smooth: a model of exact data should pass through them. The one with
+    the smallest twCRPS below the lower quartile of the data, by leave-one-out, is returned; its ``method`` says
+    which it is. Parameters as in `tcgp.fit_model`.
+    """
+    from tcgp.scoring import loo_scores
+
+    threshold = float(np.quantile(y, COMPARISON_LEVEL))
+    models = []
+    for member in METHODS[method].members:
+        if METHODS[member.method].nugget is not None:
+            warm = state if (state or {}).get("method") == member.method else None
+            models.append(
+                fit_model(
+                    X, y, member.method, bounds=bounds, rng=rng, state=warm, **{**member.options, **options}
+                )
+            )
+    return min(models, key=lambda model: loo_scores(model, threshold=threshold).twcrps)

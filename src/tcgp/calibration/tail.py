@@ -165,7 +165,7 @@ def ks_deviation(
     """
     height, slope = np.asarray(height, dtype=float), np.asarray(slope, dtype=float)
     order = np.argsort(pit, axis=-1)
-    target = slope[..., None] * np.take_along_axis(pit, order, axis=-1)
+    target = slope[..., None] * np.sort(pit, axis=-1)
     steps = height[..., None] * jumps[order]
     above = np.cumsum(steps, axis=-1)
     at_jumps = np.maximum(np.abs(above - target), np.abs(above - steps - target)).max(axis=-1)

@@ -69,16 +69,20 @@ class LogExpectedImprovement:
         With ``rho = F / g``: ``grad log EI = [(1 - a rho) grad sd - rho grad mean] / sd``.
         """
         mean, sd, mean_gradient, sd_gradient = self.model.predict_gradient(X)
-        law = self.model.law
         positive = sd > 0.0
-        a = np.where(positive, formulas.standardize(self.best, mean, sd), 0.0)
-        log_g = law.log_improvement(a)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            value = np.where(positive, np.log(sd) + log_g, np.log(np.maximum(self.best - mean, 0.0)))
-            ratio = np.exp(law.logcdf(a) - log_g)
-            gradient = (1.0 - a * ratio)[:, None] * sd_gradient - ratio[:, None] * mean_gradient
-            gradient /= sd[:, None]
-        gradient[~np.isfinite(gradient).all(axis=1)] = 0.0
+            a = (self.best - mean) / sd
+            if not positive.all():
+                a[~positive] = 0.0
+            log_g, rho = self.model.law.log_improvement_and_slope(a)
+            value = np.log(sd) + log_g
+            gradient = ((1.0 - a * rho) / sd)[:, None] * sd_gradient
+            gradient -= (rho / sd)[:, None] * mean_gradient
+            if not positive.all():
+                value = np.where(positive, value, np.log(np.maximum(self.best - mean, 0.0)))
+        differentiable = np.isfinite(gradient)
+        if not differentiable.all():
+            gradient[~differentiable.all(axis=1)] = 0.0
         return value, gradient
 
 

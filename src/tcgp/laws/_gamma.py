@@ -18,7 +18,7 @@ from scipy import special
 
 from tcgp._typing import BoolArray, FloatArray
 
-__all__ = ["gamma_q", "log_gamma_q", "log_gamma_spread", "scaled_gamma"]
+__all__ = ["gamma_q", "log_gamma_q", "log_gamma_spread", "log_gamma_spread_and_ratio", "scaled_gamma"]
 
 _Shape: TypeAlias = float | FloatArray
 
@@ -43,8 +43,14 @@ def log_gamma_q(a: _Shape, x: FloatArray, root: FloatArray) -> FloatArray:
 
 
 def log_gamma_spread(a: _Shape, x: FloatArray, root: FloatArray) -> FloatArray:
-    """log of [Γ(2a, x) − x^a Γ(a, x)] / Γ(a), also where it underflows."""
-    return _by_branch(x <= 20.0 + 4.0 * a, _log_spread_near, _log_spread_far, a, x, root)
+    """log of S = [Γ(2a, x) − x^a Γ(a, x)] / Γ(a), also where it underflows."""
+    return log_gamma_spread_and_ratio(a, x, root)[0]
+
+
+def log_gamma_spread_and_ratio(a: _Shape, x: FloatArray, root: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """log S, and Q(a, x) / S, also where both underflow."""
+    out: FloatArray = _by_branch(x <= 20.0 + 4.0 * a, _spread_near, _spread_far, a, x, root)
+    return out[0], out[1]
 
 
 def scaled_gamma(b: _Shape, x: FloatArray) -> FloatArray:
@@ -65,14 +71,19 @@ def _by_branch(
     high_branch: Callable[..., FloatArray],
     *args: _Shape,
 ) -> FloatArray:
-    """Evaluate each branch on its own elements only, and without indexing where one branch serves all."""
+    """Evaluate each branch on its own elements only, and without indexing where one branch serves all.
+
+    A branch may return several values for each element, stacked along a first axis.
+    """
     if low.all():
         return low_branch(*args)
     if not low.any():
         return high_branch(*args)
-    out = np.empty(low.shape)
-    for mask, branch in ((low, low_branch), (~low, high_branch)):
-        out[mask] = branch(*(_pick(v, mask) for v in args))
+    parts = [
+        branch(*(_pick(v, mask) for v in args)) for mask, branch in ((low, low_branch), (~low, high_branch))
+    ]
+    out = np.empty(parts[0].shape[:-1] + low.shape)
+    out[..., low], out[..., ~low] = parts
     return out
 
 
@@ -109,27 +120,29 @@ def _log_q_far(a: _Shape, x: FloatArray, root: FloatArray) -> FloatArray:
     return out
 
 
-def _log_spread_near(a: _Shape, x: FloatArray, root: FloatArray) -> FloatArray:
+def _spread_near(a: _Shape, x: FloatArray, root: FloatArray) -> FloatArray:
     """The plain difference, for x ≤ 20 + 4a, where it cancels by a factor of about 1 + x/a only."""
     # Relative to Γ(2a) / Γ(a), which overflows for a > 85 or so.
     log_mean = special.gammaln(2.0 * a) - special.gammaln(a)
-    relative = gamma_q(2.0 * a, x, np.square(root)) - root * np.exp(-log_mean) * gamma_q(a, x, root)
+    inverse_mean = np.exp(-log_mean)
+    q = gamma_q(a, x, root)
     # Rounding can leave a negative difference, but only for a < 1e-10: there the law is as good as uniform.
-    out: FloatArray = log_mean + np.log(np.maximum(relative, 0.0))
-    return out
+    relative = np.maximum(gamma_q(2.0 * a, x, np.square(root)) - root * inverse_mean * q, 0.0)
+    return np.stack(np.broadcast_arrays(log_mean + np.log(relative), inverse_mean * q / relative))
 
 
-def _log_spread_far(a: _Shape, x: FloatArray, root: FloatArray) -> FloatArray:
+def _spread_far(a: _Shape, x: FloatArray, root: FloatArray) -> FloatArray:
     """The difference for x > 20 + 4a, where the plain one cancels by a factor x/a, and then underflows.
 
     Γ(b, x) = x^(b−1) e^(−x) + (b − 1) Γ(b − 1, x) removes the leading term that Γ(2a, x) and x^a Γ(a, x) have
     in common: the difference is e^(−x) x^(2a−2) [(2a − 1) h(2a − 1, x) − (a − 1) h(a − 1, x)]. As x → ∞ the
-    bracket tends to a, so it cancels by a factor of about 1/a at most, whatever x.
+    bracket tends to a, so it cancels by a factor of about 1/a at most, whatever x. The same recursion gives
+    Γ(a, x) = e^(−x) x^(a−1) [1 + (a − 1) h(a − 1, x) / x].
     """
     x_finite = np.minimum(x, _LARGEST)
-    bracket = (2.0 * a - 1.0) * scaled_gamma(2.0 * a - 1.0, x_finite)
-    bracket -= (a - 1.0) * scaled_gamma(a - 1.0, x_finite)
-    out: FloatArray = (
-        (2.0 * a - 2.0) * np.log(x_finite) + np.log(np.maximum(bracket, 0.0)) - special.gammaln(a) - x
-    )
-    return out
+    h = (a - 1.0) * scaled_gamma(a - 1.0, x_finite)
+    bracket = np.maximum((2.0 * a - 1.0) * scaled_gamma(2.0 * a - 1.0, x_finite) - h, 0.0)
+    log_x = np.log(x_finite)
+    log_spread = (2.0 * a - 2.0) * log_x + np.log(bracket) - special.gammaln(a) - x
+    ratio = np.exp((1.0 - a) * log_x) * (1.0 + h / x_finite) / bracket
+    return np.stack(np.broadcast_arrays(log_spread, ratio))

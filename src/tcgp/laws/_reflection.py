@@ -9,7 +9,7 @@ import numpy as np
 
 from tcgp._typing import FloatArray
 
-__all__ = ["log_reflected_improvement", "reflected_improvement"]
+__all__ = ["log_reflected_improvement", "reflected_improvement", "reflected_slope"]
 
 
 def reflected_improvement(a: FloatArray, log_tail: FloatArray) -> FloatArray:
@@ -21,8 +21,21 @@ def reflected_improvement(a: FloatArray, log_tail: FloatArray) -> FloatArray:
 
 def log_reflected_improvement(a: FloatArray, log_tail: FloatArray) -> FloatArray:
     """log g(a), given log_tail = log g(−|a|)."""
+    if not np.any(a > 0.0):
+        return log_tail
     with np.errstate(over="ignore", divide="ignore"):
         log_sum = np.log(np.exp(log_tail) + np.maximum(a, 0.0))
     # For a ≤ 0 the way through exp would lose what log_tail is there to keep.
     out: FloatArray = np.where(a > 0.0, log_sum, log_tail)[()]
+    return out
+
+
+def reflected_slope(a: FloatArray, log_tail: FloatArray, tail_slope: FloatArray) -> FloatArray:
+    """F(a) / g(a), given log_tail = log g(−|a|) and tail_slope = F(−|a|) / g(−|a|)."""
+    positive = a > 0.0
+    if not positive.any():
+        return tail_slope
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        g = np.exp(log_tail)
+        out: FloatArray = np.where(positive, (1.0 - tail_slope * g) / (g + np.maximum(a, 0.0)), tail_slope)
     return out

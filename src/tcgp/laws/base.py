@@ -49,6 +49,10 @@ class Law(Protocol):
         """Logarithm of `improvement`, finite far below where the improvement underflows."""
         ...
 
+    def log_improvement_and_slope(self, a: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """`log_improvement` and its derivative, cdf / improvement, for less than the price of both."""
+        ...
+
     def variance(self) -> FloatArray:
         """E[R²] − E[R]²."""
         ...

@@ -9,9 +9,9 @@ import numpy as np
 from scipy import special
 
 from tcgp._typing import ArrayLike, BoolArray, FloatArray
-from tcgp.laws._gamma import gamma_q, log_gamma_q, log_gamma_spread
+from tcgp.laws._gamma import gamma_q, log_gamma_q, log_gamma_spread, log_gamma_spread_and_ratio
 from tcgp.laws._levels import as_levels
-from tcgp.laws._reflection import log_reflected_improvement, reflected_improvement
+from tcgp.laws._reflection import log_reflected_improvement, reflected_improvement, reflected_slope
 
 __all__ = ["GeneralizedNormal"]
 
@@ -121,6 +121,16 @@ class GeneralizedNormal:
         """Logarithm of `improvement`, finite where the improvement itself underflows."""
         a = np.asarray(a, dtype=float)
         return log_reflected_improvement(a, self._log_tail_improvement(a))
+
+    def log_improvement_and_slope(self, a: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """`log_improvement` and its derivative, cdf / improvement."""
+        a = np.asarray(a, dtype=float)
+        s, x = self._standardize(a)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            log_spread, ratio = log_gamma_spread_and_ratio(self._a, x, np.abs(s))
+            log_tail = log_spread + np.log(self.scale) - _LOG_2
+            slope = reflected_slope(a, log_tail, ratio / self.scale)
+        return log_reflected_improvement(a, log_tail), slope
 
     def variance(self) -> FloatArray:
         """Γ(3/beta) / Γ(1/beta) · scale²."""

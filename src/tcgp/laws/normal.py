@@ -10,7 +10,7 @@ from scipy import special
 from tcgp._typing import ArrayLike, FloatArray
 from tcgp.laws._gamma import scaled_gamma
 from tcgp.laws._levels import as_levels
-from tcgp.laws._reflection import log_reflected_improvement, reflected_improvement
+from tcgp.laws._reflection import log_reflected_improvement, reflected_improvement, reflected_slope
 
 __all__ = ["Normal"]
 
@@ -68,30 +68,42 @@ class Normal:
     def improvement(self, a: ArrayLike) -> FloatArray:
         """g(a) = E[(a − R)₊] = a Φ(a) + φ(a)."""
         a = np.asarray(a, dtype=float)
-        return reflected_improvement(a, _log_tail_improvement(np.abs(a)))
+        return reflected_improvement(a, _tail_improvement(np.abs(a))[0])
 
     def log_improvement(self, a: ArrayLike) -> FloatArray:
         """Logarithm of `improvement`, finite where the improvement itself underflows."""
         a = np.asarray(a, dtype=float)
-        return log_reflected_improvement(a, _log_tail_improvement(np.abs(a)))
+        return log_reflected_improvement(a, _tail_improvement(np.abs(a))[0])
+
+    def log_improvement_and_slope(self, a: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """`log_improvement` and its derivative Φ(a) / g(a)."""
+        a = np.asarray(a, dtype=float)
+        log_tail, tail_slope = _tail_improvement(np.abs(a))
+        return log_reflected_improvement(a, log_tail), reflected_slope(a, log_tail, tail_slope)
 
     def variance(self) -> FloatArray:
         """One."""
         return np.ones(())[()]
 
 
-def _log_tail_improvement(t: FloatArray) -> FloatArray:
-    """log g(−t) for t ≥ 0: g(−t) = φ(t) k(t), where k(t) = 1 − t Φ(−t) / φ(t) decreases from 1 like 1/t²."""
+def _tail_improvement(t: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """log g(−t) and Φ(−t) / g(−t) for t ≥ 0.
+
+    With m(t) = Φ(−t) / φ(t), g(−t) = φ(t) k(t), where k(t) = 1 − t m(t) decreases from 1 like 1/t².
+    """
+    mills = _SQRT_HALF_PI * special.erfcx(t * _SQRT_HALF)
     # t ≤ 6.5: k(t) ≥ 0.02, so the plain difference loses two digits at most.
-    near = np.minimum(t, _FAR)
-    log_k = np.log(1.0 - near * _SQRT_HALF_PI * special.erfcx(near * _SQRT_HALF))
+    k = 1.0 - np.minimum(t, _FAR) * mills
+    log_k, slope = np.log(k), mills / k
     with np.errstate(over="ignore"):
         x = 0.5 * np.square(t)
     far = t > _FAR
     if far.any():
         # t > 6.5: the difference would cancel by a factor t². Instead k(t) = h(−1/2, t²/2) / t², a continued
         # fraction of positive terms (the generalized normal law's far branch at beta = 2).
-        x_far = np.clip(x, 0.5 * _FAR**2, _LARGEST)
-        log_k = np.where(far, np.log(scaled_gamma(-0.5, x_far)) - 2.0 * np.log(np.maximum(t, _FAR)), log_k)
+        h = scaled_gamma(-0.5, np.clip(x, 0.5 * _FAR**2, _LARGEST))
+        t_far = np.clip(t, _FAR, _LARGEST)
+        log_k = np.where(far, np.log(h) - 2.0 * np.log(t_far), log_k)
+        slope = np.where(far, (t_far * mills) * (t_far / h), slope)
     out: FloatArray = log_k - (x + _LOG_SQRT_2PI)
-    return out
+    return out, slope

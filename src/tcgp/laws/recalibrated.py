@@ -133,6 +133,18 @@ class RecalibratedNormal:
         with np.errstate(divide="ignore"):
             return np.where(self._pieces.of(a) == 0, first, np.log(self.improvement(a)))[()]
 
+    def log_improvement_and_slope(self, a: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """`log_improvement` and its derivative, cdf / improvement."""
+        a = np.asarray(a, dtype=float)
+        first = self._pieces.of(a) == 0
+        normal, slope = Normal().log_improvement_and_slope(a)
+        log_first = np.log(self._pieces.slope[0]) + normal
+        if first.all():
+            return log_first, slope
+        g = self.improvement(a)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(first, log_first, np.log(g))[()], np.where(first, slope, self.cdf(a) / g)[()]
+
     def variance(self) -> FloatArray:
         """E[R²] − E[R]²."""
         first, second = self._moments

@@ -17,6 +17,7 @@ __all__ = ["Ascent", "ascend"]
 
 _ARMIJO = 1e-4  # smallest acceptable share of the increase that the gradient promises
 _MAX_REJECTIONS = 12  # in a row, after which a start counts as done: what is left is rounding noise
+_FEW_REJECTIONS, _DOUBT = 2, 1e3  # that many, where little is promised (in tolerances), are noise already
 _RESET_AFTER = 4  # rejections in a row, after which the inverse Hessian is taken to be wrong
 _GROWTH = 3.0  # of the inverse Hessian where the criterion curves upwards
 _FLATNESS = 1e3  # largest first ratio of the inverse curvature of a coordinate to that of the whole step
@@ -212,6 +213,7 @@ def _finished(batch: _Batch, tolerance: float) -> BoolArray:
     """Starts that promise no gain (NaN included), or none above the rounding of their value."""
     return (
         ~(batch.gain > np.maximum(tolerance, 4e-16 * np.abs(batch.f)))
+        | ((batch.rejections > _FEW_REJECTIONS) & (batch.gain < _DOUBT * tolerance))
         | (batch.rejections > _MAX_REJECTIONS)
         | ~np.isfinite(batch.f)
     )

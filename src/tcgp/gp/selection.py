@@ -30,6 +30,8 @@ _ROUGH_WORK = 120
 _ROUGH_DESCENTS = (3, 12)
 _ROUGH_ITERATIONS = 8
 _HOPELESS = 5.0  # what full descents seldom make up for, in units of NLL; or one for each lengthscale
+# Relative, in NLL. Refits follow one another: what one leaves is the next one's to find.
+_WARM_TOLERANCE = 1e-6
 _SAME_BASIN = 0.5  # in log-lengthscale
 _LONG = float(np.log(20.0))
 # Of a learned nugget, as a share of the process variance: at 1 half of the variance is called ripples.
@@ -91,7 +93,7 @@ def select_lengthscales(
         candidates = tuple(np.append(candidate, next(nuggets)) for candidate in candidates)
     objective = likelihood.value_and_gradient
     if start is not None:
-        return descend(objective, start, bounds)[0]
+        return descend(objective, start, bounds, tolerance=_WARM_TOLERANCE)[0]
     ranked = sorted((_clip(candidate, bounds) for candidate in candidates), key=likelihood.rough_value)
     n_rough = int(np.clip(_ROUGH_WORK * likelihood.dim // likelihood.n, *_ROUGH_DESCENTS))
     rough = [

@@ -165,7 +165,7 @@ class Executor:
         try:
             future = self._executor.submit(evaluate, self._fun, argument)
         except Exception as error:
-            raise WorkersError(f"the executor takes no more work: {type(error).__name__}: {error}") from error
+            raise _refusal("takes no more work", error) from error
         self._futures[number] = future
         # A callback, and not concurrent.futures.wait, because the futures of Dask are of another kind.
         future.add_done_callback(functools.partial(self._note, number))
@@ -179,11 +179,7 @@ class Executor:
         outcomes = [(number, self._outcome(number, future)) for number, future in ended]
         known = [(number, outcome) for number, outcome in outcomes if outcome is not None]
         if self._broken is not None and not known:
-            broken = self._broken
-            raise WorkersError(
-                f"the executor gave up its work: {type(broken).__name__}: {broken}; workers=n, with processes of "
-                "tcgp's own, survives the death of one"
-            ) from broken
+            raise _refusal("gave up its work", self._broken) from self._broken
         return known
 
     def close(self) -> None:
@@ -205,6 +201,14 @@ class Executor:
         except Exception as error:
             return Outcome(None, f"the worker failed: {type(error).__name__}: {error}")
         return outcome
+
+
+def _refusal(what: str, error: Exception) -> WorkersError:
+    """What an executor did, and why."""
+    hint = ""
+    if isinstance(error, concurrent.futures.BrokenExecutor):
+        hint = " (workers=n, with processes of our own, survives the death of one)"
+    return WorkersError(f"the executor {what}: {type(error).__name__}: {error}{hint}")
 
 
 class Processes:

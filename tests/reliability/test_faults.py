@@ -1,0 +1,353 @@
+"""Kills, full disks, torn journals, clocks that jump, workers that die: nothing lost, nothing evaluated twice.
+
+The long version is benchmarks/faults.py.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from campaigns import BOUNDS, Campaign, in_child, value_at
+
+from tcgp import Optimizer, minimize
+from tcgp.journal import Journal, JournalError, read_journal, uninterrupted
+from tcgp.workers import WorkersError, crew_for
+
+# ---- kills ----
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[list[float]]:
+    """Points of a run that nobody disturbs."""
+    campaign = Campaign(tmp_path_factory.mktemp("whole"), workers=1, n_evals=30)
+    campaign.run()
+    return campaign.points()
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_killed_at_random_moments_nothing_is_lost_and_nothing_told_is_evaluated_again(
+    workers: int, tmp_path: Path, undisturbed: list[list[float]]
+) -> None:
+    campaign = Campaign(tmp_path, workers, n_evals=30)
+    rng = np.random.default_rng(workers)
+    for _ in range(6):
+        if campaign.run_for(rng.uniform(0.0, 0.12)):
+            break
+    assert campaign.finish() == []
+    assert campaign.leftover_processes() == []
+    if workers == 1:  # several at a time end in any order
+        assert campaign.points() == undisturbed
+
+
+def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
+    campaign = Campaign(tmp_path, workers=3, n_evals=1000)
+    assert not campaign.run_for(0.3)
+    assert campaign.log.exists()
+    assert campaign.leftover_processes() == []
+
+
+# ---- signals in the middle of things ----
+
+
+def test_an_interrupt_waits_until_an_event_is_both_on_disk_and_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    optimizer = Optimizer(BOUNDS, rng=0, journal=tmp_path / "run.jsonl")
+    x = optimizer.ask()
+    real_sync = os.fsync
+
+    def interrupted_sync(fd: int) -> None:
+        real_sync(fd)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(os, "fsync", interrupted_sync)
+    with pytest.raises(KeyboardInterrupt):
+        optimizer.tell(x, 1.0)
+    with pytest.raises(KeyboardInterrupt):
+        optimizer.ask()
+    monkeypatch.undo()
+    assert (len(optimizer.evaluations), len(optimizer.pending)) == (1, 1)
+    optimizer.ask()
+    optimizer.close()
+    resumed = Optimizer.resume(tmp_path / "run.jsonl", reoffer=False)
+    assert resumed.pending == optimizer.pending
+    assert resumed.evaluations == optimizer.evaluations
+
+
+def test_held_back_signals_are_delivered_once_and_handlers_restored() -> None:
+    calls: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: calls.append(number))
+    try:
+        handler = signal.getsignal(signal.SIGTERM)
+        with uninterrupted(), uninterrupted():
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(0.01)
+            assert calls == []
+        assert calls == [signal.SIGTERM]
+        assert signal.getsignal(signal.SIGTERM) is handler
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_other_threads_write_journals_too(tmp_path: Path) -> None:
+    optimizer = Optimizer(BOUNDS, rng=0, journal=tmp_path / "run.jsonl")
+    thread = threading.Thread(target=lambda: optimizer.tell(optimizer.ask(), 1.0))
+    thread.start()
+    thread.join()
+    assert len(optimizer.evaluations) == 1
+
+
+def test_an_error_of_the_callback_costs_no_outcome_of_the_batch(tmp_path: Path) -> None:
+    def callback(result: Any) -> None:
+        raise RuntimeError("a bug of the user's")
+
+    journal = tmp_path / "run.jsonl"
+    with pytest.raises(RuntimeError, match="bug of the user"):
+        minimize(
+            value_at, BOUNDS, n_evals=8, rng=0, workers=map, n_parallel=4, callback=callback, journal=journal
+        )
+    assert len(Optimizer.resume(journal).evaluations) == 4
+
+
+# ---- a full disk ----
+
+
+def _limited(size: int, campaign: Campaign) -> None:
+    """Run with files limited to ``size`` bytes: writes beyond are cut short and then fail, as on a full disk."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    try:
+        campaign.run()
+    except OSError as error:
+        if "the journal cannot be written" in str(error) and str(campaign.journal) in str(error):
+            return
+        raise
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_full_disk_ends_the_run_with_a_sentence_and_loses_nothing(
+    workers: int, tmp_path: Path, undisturbed: list[list[float]]
+) -> None:
+    campaign = Campaign(tmp_path, workers, n_evals=30)
+    for size in (10, 333, 1200, 1201, 3000, 4444):
+        _, status = os.waitpid(in_child(lambda size=size: _limited(size, campaign)), 0)
+        assert status == 0
+        campaign.n_kills += 1  # what was under way is given up
+        campaign._check_after_kill()
+        raw = campaign.journal.read_bytes()
+        assert len(raw) <= size
+        assert raw.endswith(b"\n") or not raw
+    assert campaign.finish() == []
+    if workers == 1:
+        assert campaign.points() == undisturbed
+
+
+def test_a_run_goes_on_in_the_same_process_once_there_is_space(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    optimizer = Optimizer(BOUNDS, rng=0, journal=tmp_path / "run.jsonl")
+    optimizer.enqueue([0.5, 0.5])
+    real_write = os.write
+
+    def full_disk(fd: int, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full_disk)
+    with pytest.raises(OSError, match="No space left on device"):
+        optimizer.ask()
+    monkeypatch.setattr(os, "write", real_write)
+    assert optimizer.ask() == [0.5, 0.5]
+    monkeypatch.setattr(os, "write", full_disk)
+    with pytest.raises(OSError, match="No space left on device"):
+        optimizer.tell([0.5, 0.5], 1.0)
+    monkeypatch.setattr(os, "write", real_write)
+    optimizer.tell([0.5, 0.5], 1.0)
+    optimizer.ask()
+    optimizer.close()
+    resumed = Optimizer.resume(tmp_path / "run.jsonl", reoffer=False)
+    assert (len(resumed.evaluations), len(resumed.pending)) == (1, 1)
+
+
+def test_a_journal_that_cannot_even_be_cut_back_takes_no_further_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: Any) -> None:
+        raise OSError(5, "Input/output error")
+
+    path = tmp_path / "run.jsonl"
+    with Journal(path) as journal:
+        journal.start({})
+        journal.append({"event": "tell", "i": 0})
+        monkeypatch.setattr(os, "fsync", fail)
+        monkeypatch.setattr(os, "ftruncate", fail)
+        with pytest.raises(OSError, match="Input/output error"):
+            journal.append({"event": "tell", "i": 1})
+        monkeypatch.undo()
+        with pytest.raises(JournalError, match="no longer open"):
+            journal.append({"event": "tell", "i": 2})
+    assert [event["i"] for _, event in read_journal(path).events] in ([0], [0, 1])
+
+
+SPEC = """
+command = ["{python}", "-c", "import sys; print(float(sys.argv[1]) ** 2)", "{{x}}"]
+budget = 6
+[parameters]
+x = {{low = -1.0, high = 2.0}}
+"""
+
+
+def test_the_command_ends_with_a_sentence_on_a_full_disk_and_goes_on_later(tmp_path: Path) -> None:
+    spec = tmp_path / "spec.toml"
+    spec.write_text(SPEC.format(python=sys.executable))
+    command = [sys.executable, "-m", "tcgp", "minimize", str(spec), "--quiet", "--no-plots"]
+    ended = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (700, 700)),
+    )
+    assert ended.returncode == 1
+    assert "Traceback" not in ended.stderr
+    assert "cannot be written" in ended.stderr
+    journal = tmp_path / "spec.tcgp" / "journal.jsonl"
+    told = [e["x"] for _, e in read_journal(journal).events if e["event"] == "tell"]
+    assert 0 < len(told) < 6
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    after = [e["x"] for _, e in read_journal(journal).events if e["event"] == "tell"]
+    assert after[: len(told)] == told
+    assert len(after) == 6
+
+
+# ---- a torn journal ----
+
+
+def test_a_journal_cut_after_any_byte_resumes_with_every_whole_line(tmp_path: Path) -> None:
+    whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
+    minimize(value_at, BOUNDS, n_evals=7, n_initial=4, method="gp", rng=0, journal=whole)
+    raw = whole.read_bytes()
+    ends = [i for i, byte in enumerate(raw) if byte == ord("\n")]
+    events = [event for _, event in read_journal(whole).events]
+    for n in range(len(raw) + 1):
+        cut.write_bytes(raw[:n])
+        n_lines = sum(end <= n for end in ends)  # a line without its newline is whole
+        if n_lines == 0:
+            with pytest.raises(JournalError, match="nothing to resume"):
+                Optimizer.resume(cut)
+            continue
+        with Optimizer.resume(cut, reoffer=False) as optimizer:
+            kept = events[: n_lines - 1]
+            told = [e for e in kept if e["event"] == "tell"]
+            assert [e.x for e in optimizer.evaluations] == [e["x"] for e in told]
+            assert [e.y for e in optimizer.evaluations] == [e["y"] for e in told]
+            assert optimizer.history.n_asked == len(kept) - len(told)
+        # What is left is a journal again, and nothing whole was taken from it.
+        assert [event for _, event in read_journal(cut).events] == kept
+
+
+def test_any_byte_changed_is_read_or_refused_and_nothing_else(tmp_path: Path) -> None:
+    whole, bad = tmp_path / "whole.jsonl", tmp_path / "bad.jsonl"
+    minimize(value_at, BOUNDS, n_evals=5, n_initial=4, method="gp", rng=0, journal=whole)
+    raw = whole.read_bytes()
+    rng = np.random.default_rng(0)
+    for position in range(0, len(raw), 3):
+        changed = bytearray(raw)
+        changed[position] = rng.integers(256)
+        bad.write_bytes(changed)
+        with contextlib.suppress(JournalError), Optimizer.resume(bad) as optimizer:
+            assert all(np.isfinite(e.y) for e in optimizer.evaluations if e.y is not None)
+
+
+# ---- clocks ----
+
+
+def test_no_decision_depends_on_the_wall_clock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def run() -> Any:
+        return minimize(
+            value_at, BOUNDS, n_evals=12, n_initial=8, method="gp", rng=0, workers=2, max_time=3600.0
+        )
+
+    expected = run()
+    rng = np.random.default_rng(0)
+    monkeypatch.setattr(time, "time", lambda: float(rng.uniform(-1e9, 1e10)))
+    jumping = run()
+    assert jumping.status == expected.status == 0
+    assert sorted(jumping.x_iters[:8]) == sorted(expected.x_iters[:8])
+
+
+# ---- workers ----
+
+
+def _dies(x: Any) -> float:
+    if x[0] > 0.8:
+        time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return value_at(x)
+
+
+def test_a_pool_that_breaks_ends_the_run_and_its_points_are_not_blamed(tmp_path: Path) -> None:
+    journal = tmp_path / "run.jsonl"
+    with concurrent.futures.ProcessPoolExecutor(3) as pool:
+        result = minimize(_dies, BOUNDS, n_evals=30, n_initial=30, rng=0, workers=pool, journal=journal)
+    assert (result.status, result.success) == (7, False)
+    assert "BrokenProcessPool" in result.message
+    assert "survives the death of one" in result.message
+    assert result.failures == []
+    resumed = minimize(_dies, BOUNDS, n_evals=30, n_initial=30, rng=0, workers=2, journal=journal)
+    assert resumed.nfev == 30
+    assert resumed.x_iters[: result.nfev] == result.x_iters
+    for x, y in zip(resumed.x_iters, resumed.func_vals, strict=True):
+        assert np.isnan(y) == (x[0] > 0.8)
+
+
+def test_outcomes_that_came_before_a_pool_broke_are_kept() -> None:
+    class Pool:
+        def submit(self, evaluate: Any, fun: Any, argument: Any) -> Any:
+            future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+            if argument < 2:
+                future.set_result(evaluate(fun, argument))
+            else:
+                future.set_exception(concurrent.futures.BrokenExecutor("gone"))
+            return future
+
+    crew = crew_for(Pool(), float, 3)
+    for number in range(3):
+        crew.submit(number, number)
+    assert [outcome.value for _, outcome in crew.wait(None)] == [0.0, 1.0]
+    with pytest.raises(WorkersError, match="gone"):
+        crew.wait(0.0)
+
+
+# ---- two processes on one journal ----
+
+
+def test_of_several_processes_on_a_new_journal_one_runs_and_the_others_are_refused(tmp_path: Path) -> None:
+    def compete(number: int) -> None:
+        campaign = Campaign(tmp_path, workers=1, n_evals=30)
+        try:
+            campaign.run()
+        except JournalError as error:
+            (tmp_path / f"refused{number}").write_text(str(error))
+
+    children = [in_child(lambda number=number: compete(number)) for number in range(4)]
+    assert [os.waitpid(child, 0)[1] for child in children] == [0] * 4
+    refused = [path.read_text() for path in tmp_path.glob("refused*")]
+    assert len(refused) >= 1
+    assert all("is in use by another process" in text or "exists already" in text for text in refused)
+    tells = [
+        json.dumps(e["x"]) for _, e in read_journal(tmp_path / "run.jsonl").events if e["event"] == "tell"
+    ]
+    assert len(tells) == len(set(tells)) == 30
+    assert len((tmp_path / "calls.log").read_text().splitlines()) == 60

@@ -23,6 +23,7 @@ _GROWTH = 3.0  # of the inverse Hessian where the criterion curves upwards
 _FLATNESS = 1e3  # largest first ratio of the inverse curvature of a coordinate to that of the whole step
 _HOPE = 4.0  # gains, in units of what the quasi-Newton model promises, that a start may still hope for
 _PATIENCE = 8  # iterations before a start is judged by its hopes
+_CHANCES = 4  # iterations that a race goes on after its leader has arrived
 _SNAP = 1e-12  # coordinates closer than this to a face are on it
 
 
@@ -125,12 +126,18 @@ def ascend(
         n_evaluations,
     )
     best = float(batch.f.max(initial=-np.inf))
+    chances = _CHANCES
     for iteration in range(max_iterations + 1):
         done = _finished(batch, tolerance)
         leave = done
         if halve_every is not None:
             leave = done | _hopeless(batch, best, tolerance, iteration)
             leave |= _worse_halves(batch, sizes, iteration)
+            # The best of all may be among those that are done: the others then have a last chance to overtake.
+            leader_runs = bool((batch.f[~done] >= best).any())
+            chances = _CHANCES if leader_runs else chances - 1
+            if not chances:
+                leave = np.ones_like(done)
         if iteration == max_iterations:
             leave = np.ones_like(done)
         if leave.any():

@@ -355,7 +355,9 @@ class Optimizer:
         # One datum, or equal data, tell a model nothing about the scale of the function.
         if len(np.unique(self.history.successes[1])) < 2:
             return self._far_point(), "exploration", None, None
-        return self._criterion_point()
+        from tcgp._threads import single_threaded  # loads SciPy, which the design does not need
+
+        return single_threaded(self._criterion_point)()
 
     def _design_point(self) -> Point:
         kind, n, width = self.settings.initial_design, self.settings.n_initial, len(self.space)

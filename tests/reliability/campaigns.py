@@ -1,7 +1,7 @@
 """Campaigns that are killed at random moments and resumed, and what must hold: used here and in benchmarks/faults.py.
 
-The function leaves a line in a log when an evaluation begins and another when it ends, so that the log, which knows
-what was really evaluated, can be held against the journal.
+The function leaves an empty file, whose name tells all, when an evaluation begins and another when it ends: the log,
+which knows what was really evaluated, can be held against the journal, and no limit on the size of files touches it.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ class Campaign:
     n_kills: int = 0
     told: dict[tuple[float, ...], float] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
+    _begun: Counter[tuple[float, ...]] = field(default_factory=Counter)
 
     @property
     def journal(self) -> Path:
@@ -61,7 +62,7 @@ class Campaign:
 
     @property
     def log(self) -> Path:
-        return self.directory / "calls.log"
+        return self.directory.with_name(self.directory.name + ".log")
 
     def run(self) -> None:
         """Start or continue the run, here."""
@@ -89,7 +90,7 @@ class Campaign:
         if not os.WIFSIGNALED(status):  # it ended just now
             return True
         self.n_kills += 1
-        self._check_after_kill()
+        self.check()
         return False
 
     def finish(self) -> list[str]:
@@ -97,15 +98,13 @@ class Campaign:
         _, status = os.waitpid(in_child(self.run), 0)
         if status:
             self.faults.append(f"the last run ended with status {status}")
-        self._check_after_kill()
+        self.check()
         tells = [tuple(e["x"]) for _, e in read_journal(self.journal).events if e["event"] == "tell"]
         if len(tells) != self.n_evals or len(set(tells)) != self.n_evals:
             self.faults.append(f"{len(tells)} values at {len(set(tells))} points instead of {self.n_evals}")
-        starts = Counter(x for word, x in self._lines() if word == "begin")
-        repeated = sum(count - 1 for count in starts.values())
-        if repeated > self.n_kills * self.workers:
-            self.faults.append(f"{repeated} evaluations repeated after {self.n_kills} kills")
-        if set(starts) != set(tells):
+        if self.repetitions() > self.n_kills * self.workers:
+            self.faults.append(f"{self.repetitions()} evaluations repeated after {self.n_kills} kills")
+        if set(self.begun()) != set(tells):
             self.faults.append("points evaluated and points told differ")
         return self.faults
 
@@ -113,21 +112,34 @@ class Campaign:
         """Points in the order in which they were asked."""
         return [e["x"] for _, e in read_journal(self.journal).events if e["event"] == "ask"]
 
+    def calls(self) -> list[tuple[str, int, tuple[float, ...]]]:
+        """What the log knows: "begin" or "end", the process and the point, in order of time."""
+        names = sorted(os.listdir(self.log)) if self.log.exists() else []
+        parts = [name.split("_") for name in names]
+        return [(word, int(pid), tuple(map(float.fromhex, point))) for _, word, pid, *point in parts]
+
+    def begun(self) -> Counter[tuple[float, ...]]:
+        """How often each point was begun to be evaluated."""
+        return Counter(x for word, _, x in self.calls() if word == "begin")
+
+    def repetitions(self) -> int:
+        """Evaluations that were begun although they had been begun before."""
+        return sum(count - 1 for count in self.begun().values())
+
     def _logged(self, x: Any) -> float:
-        point = " ".join(float(u).hex() for u in x)
-        _append(self.log, f"begin {os.getpid()} {point}\n")
+        self._note("begin", x)
         time.sleep(0.002)
         value = value_at(x)
-        _append(self.log, f"end {os.getpid()} {point}\n")
+        self._note("end", x)
         return value
 
-    def _lines(self) -> list[tuple[str, tuple[float, ...]]]:
-        lines = self.log.read_text().splitlines() if self.log.exists() else []
-        parts = [line.split() for line in lines]
-        return [(word, tuple(float.fromhex(u) for u in point)) for word, _, *point in parts]
+    def _note(self, word: str, x: Any) -> None:
+        self.log.mkdir(exist_ok=True)
+        point = "_".join(float(u).hex() for u in x)
+        (self.log / f"{time.time_ns()}_{word}_{os.getpid()}_{point}").touch()
 
-    def _check_after_kill(self) -> None:
-        """Nothing told before is gone or changed, values are right, and what was told was not evaluated again."""
+    def check(self) -> None:
+        """After a kill: values are kept and right, and what was told has not been evaluated again."""
         if not self.journal.exists() or not self.journal.read_bytes().count(b"\n"):
             return
         events = [event for _, event in read_journal(self.journal).events]
@@ -136,18 +148,15 @@ class Campaign:
             self.faults.append("a value was lost or changed")
         if any(y != value_at(x) for x, y in told.items()):
             self.faults.append("a value is wrong")
-        starts = Counter(x for word, x in self._lines() if word == "begin")
-        again = [x for x in self.told if starts[x] > self._starts.get(x, 0)]
+        begun = self.begun()
+        again = [x for x in self.told if begun[x] > self._begun[x]]
         if again:
             self.faults.append(f"{len(again)} points were evaluated again although they were told")
-        self.told, self._starts = told, starts
-
-    _starts: Counter[tuple[float, ...]] = field(default_factory=Counter)
+        self.told, self._begun = told, begun
 
     def leftover_processes(self, patience: float = 10.0) -> list[int]:
         """Processes that have evaluated something and still live after some patience."""
-        lines = self.log.read_text().splitlines() if self.log.exists() else []
-        pids = {int(line.split()[1]) for line in lines} - {os.getpid()}
+        pids = {pid for _, pid, _ in self.calls()} - {os.getpid()}
         deadline = time.monotonic() + patience
         while alive := [pid for pid in pids if _is_alive(pid)]:
             if time.monotonic() > deadline:
@@ -172,15 +181,6 @@ def in_child(function: Callable[[], object]) -> int:
     finally:
         sys.stderr.flush()
         os._exit(code)
-
-
-def _append(path: Path, line: str) -> None:
-    """Add a line at once, as lines of several processes must not mix."""
-    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-    try:
-        os.write(fd, line.encode())
-    finally:
-        os.close(fd)
 
 
 def _is_alive(pid: int) -> bool:

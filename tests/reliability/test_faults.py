@@ -55,7 +55,7 @@ def test_killed_at_random_moments_nothing_is_lost_and_nothing_told_is_evaluated_
 def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     campaign = Campaign(tmp_path, workers=3, n_evals=1000)
     assert not campaign.run_for(0.3)
-    assert campaign.log.exists()
+    assert campaign.calls()
     assert campaign.leftover_processes() == []
 
 
@@ -145,7 +145,7 @@ def test_a_full_disk_ends_the_run_with_a_sentence_and_loses_nothing(
         _, status = os.waitpid(in_child(lambda size=size: _limited(size, campaign)), 0)
         assert status == 0
         campaign.n_kills += 1  # what was under way is given up
-        campaign._check_after_kill()
+        campaign.check()
         raw = campaign.journal.read_bytes()
         assert len(raw) <= size
         assert raw.endswith(b"\n") or not raw
@@ -350,4 +350,4 @@ def test_of_several_processes_on_a_new_journal_one_runs_and_the_others_are_refus
         json.dumps(e["x"]) for _, e in read_journal(tmp_path / "run.jsonl").events if e["event"] == "tell"
     ]
     assert len(tells) == len(set(tells)) == 30
-    assert len((tmp_path / "calls.log").read_text().splitlines()) == 60
+    assert Campaign(tmp_path, workers=1, n_evals=30).repetitions() == 0

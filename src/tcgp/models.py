@@ -22,8 +22,9 @@ __all__ = ["METHODS", "Member", "Model", "Prediction", "calibrate", "fit_model"]
 
 logger = logging.getLogger("tcgp")
 
-# A warm start follows one optimum of the likelihood as data come in; now and then a cold fit looks around.
-_COLD_FIT_EVERY = 10
+# A warm start follows one optimum of the likelihood as data come in; a cold fit looks around each time the data
+# have grown by this factor.
+_COLD_FIT_GROWTH = 1.25
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,7 @@ class Model:
         learned = METHODS[self.method].nugget is None
         return {
             "method": self.method,
+            "n": len(self.y),
             "lengthscales": self.lengthscales.tolist(),
             "threshold": self.threshold,
             **({"nugget": self.interpolator.nugget_} if learned else {}),
@@ -373,6 +375,12 @@ def _check_options(method: str, defaults: Mapping[str, Any], options: Mapping[st
     return settings
 
 
+def _looks_around(n_before: int, n: int) -> bool:
+    """Whether the data have passed a power of the growth factor since the last fit."""
+    before, now = np.floor(np.log([max(n_before, 1), n]) / np.log(_COLD_FIT_GROWTH))
+    return bool(now > before)
+
+
 def _fit_interpolator(
     recipe: _Method,
     settings: Mapping[str, Any],
@@ -399,7 +407,7 @@ def _fit_interpolator(
     if recipe.nugget is None:
         start = [*start, state["nugget"]]
     warm = fit(start)
-    if len(y) % _COLD_FIT_EVERY:
+    if not _looks_around(state.get("n", len(y) - 1), len(y)):
         return warm
     cold = fit(None)
     return max(warm, cold, key=lambda interpolator: interpolator.objective_)

@@ -40,9 +40,13 @@ class RandomProblem:
         From a code of shape (dim,) to a value.
     bounds_known : bool
         Whether a fit without an optimizer is told the box.
+    method, criterion : str
+        Those of the iterations on this problem: all in turn.
     """
 
     seed: int
+    method: str
+    criterion: str
     kind: str
     space: Space
     points: list[Point]
@@ -53,26 +57,19 @@ class RandomProblem:
         """The function at a point."""
         return self.function(self.space.encode([point])[0])
 
-    @property
-    def method(self) -> str:
-        """Method that makes the iterations on this problem: all of them in turn."""
-        return list(METHODS)[self.seed % len(METHODS)]
 
-    @property
-    def criterion(self) -> str:
-        """Criterion of the iterations: changes once all methods have had their turn."""
-        return CRITERIA[self.seed // len(METHODS) % len(CRITERIA)]
-
-
-def draw(seed: int) -> RandomProblem:
-    """The problem with this seed."""
+def draw(seed: int, method: str | None = None, criterion: str | None = None) -> RandomProblem:
+    """The problem with this seed; for a given method and criterion, or those whose turn it is."""
+    method = method or list(METHODS)[seed % len(METHODS)]
+    criterion = criterion or CRITERIA[seed // len(METHODS) % len(CRITERIA)]
     rng = np.random.default_rng([9, seed])
     space = _draw_space(rng)
     n = round(10 ** rng.uniform(0.0, 1.5))
     kind, shares = _draw_design(rng, n, len(space))
     points = space.from_unit(shares)
     label, function = _draw_function(rng, space.dim)
-    return RandomProblem(seed, f"{kind}, {label}", space, points, function, bool(rng.random() < 0.7))
+    bounds_known = bool(rng.random() < 0.7)
+    return RandomProblem(seed, method, criterion, f"{kind}, {label}", space, points, function, bounds_known)
 
 
 def faults(problem: RandomProblem, n_iterations: int = 2) -> list[str]:
@@ -118,12 +115,13 @@ def _check_models(problem: RandomProblem) -> Iterator[str]:
         fresh = np.random.default_rng(problem.seed).random((5, problem.space.dim))
     y = np.array([value for _, value in done])
     bounds = box if problem.bounds_known else None
-    fitted: dict[bool, Model] = {}
+    fitted: dict[object, Model] = {}
     for method, recipe in METHODS.items():
-        if recipe.relaxed in fitted:  # the same interpolator under another law
-            model = calibrate(fitted[recipe.relaxed].interpolator, method, rng=problem.seed)
+        key = recipe.relaxed, recipe.nugget, len(recipe.members)
+        if key in fitted:  # the same interpolator under another law
+            model = calibrate(fitted[key].interpolator, method, rng=problem.seed)
         else:
-            model = fitted[recipe.relaxed] = fit_model(X, y, method, bounds=bounds, rng=problem.seed)
+            model = fitted[key] = fit_model(X, y, method, bounds=bounds, rng=problem.seed)
         for trouble in _check_prediction(model, np.vstack([X, fresh])):
             yield f"{method}: {trouble}"
 

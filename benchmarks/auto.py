@@ -24,10 +24,10 @@ from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import auto_functions
 import numpy as np
 from scipy.stats import rankdata, wilcoxon
 
+import auto_functions
 import tcgp
 from tcgp.experiments.methods import Method
 from tcgp.experiments.peers import PEERS
@@ -108,7 +108,7 @@ def optimize(task: tuple[str, str, int, int, int]) -> Run:
         result = tcgp.minimize(
             problem.fun,
             problem.bounds,
-            n_evals=n0 + iterations,
+            n_evals=iterations,  # those of y0 do not count
             n_initial=n0,
             x0=X,
             y0=y,

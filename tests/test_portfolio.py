@@ -1,0 +1,176 @@
+"""Methods that take turns: the portfolio behind ``method="auto"``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tcgp
+from tcgp import Categorical, Integer, Optimizer, Real
+from tcgp.experiments.methods import Method
+from tcgp.gp import GaussianProcess, RelaxedGaussianProcess
+from tcgp.history import Evaluation
+from tcgp.integrations._ask import ask
+from tcgp.models import METHODS, calibrate
+from tcgp.portfolio import COMPARISON_LEVEL, member_due
+from tcgp.scoring import loo_scores
+from tcgp.space import Space
+
+MEMBERS = [member.method for member in METHODS["auto"].members]
+
+
+def bowl(x):
+    return float((x[0] - 0.3) ** 2 + 2.0 * (x[1] - 0.6) ** 2)
+
+
+def drive(optimizer, fun, n):
+    for _ in range(n):
+        x = optimizer.ask()
+        optimizer.tell(x, fun(x))
+    return [trace["method"] for trace in optimizer.trace]
+
+
+def design(name="goldstein-price", n=40, seed=0):
+    problem = tcgp.problems.get(name)
+    X = np.random.default_rng(seed).uniform(problem.bounds[:, 0], problem.bounds[:, 1], (n, problem.dim))
+    return problem, X, problem.fun(X)
+
+
+# ---- turns ----
+
+
+def test_every_member_has_its_turn_and_other_methods_are_alone():
+    assert [member_due("auto", turn)[1].method for turn in range(len(MEMBERS))] == MEMBERS
+    assert {member_due("tcgp", turn)[1].method for turn in range(5)} == {"tcgp"}
+
+
+def test_members_propose_in_turn():
+    methods = drive(Optimizer([(0, 1), (0, 1)], method="auto", n_initial=6, rng=0), bowl, 18)
+    assert set(methods) == set(MEMBERS)
+    assert methods == (methods[: len(MEMBERS)] * 9)[: len(methods)]
+
+
+def test_members_share_a_batch():
+    optimizer = Optimizer([(0, 1), (0, 1)], method="auto", n_initial=6, rng=0)
+    drive(optimizer, bowl, 6)
+    optimizer.ask(2 * len(MEMBERS))
+    methods = [trace["method"] for trace in optimizer.trace]
+    assert sorted(methods) == sorted(2 * MEMBERS)
+
+
+def test_each_member_goes_on_from_its_own_last_fit(tmp_path: Path):
+    journal = tmp_path / "journal.jsonl"
+    optimizer = Optimizer([(0, 1), (0, 1)], method="auto", n_initial=6, rng=0, journal=journal)
+    drive(optimizer, bowl, 15)
+    fits = [event["fit"] for event in map(json.loads, journal.read_text().splitlines()) if event.get("fit")]
+    for number, method in enumerate(MEMBERS):
+        own = [fit["state"] for fit in fits if fit["state"].get("member", 0) == number]
+        assert own
+        assert all(state["method"] == method for state in own)
+        assert optimizer._state_before(100, number) == own[-1]
+
+
+@pytest.mark.parametrize("criterion", ["ei", "lcb"])
+@pytest.mark.parametrize("maximizer", ["multistart", "smc"])
+def test_turns_with_every_criterion_and_maximizer(criterion, maximizer):
+    optimizer = Optimizer(
+        [(0, 1), (0, 1)], method="auto", criterion=criterion, maximizer=maximizer, n_initial=8, rng=0
+    )
+    drive(optimizer, bowl, 8 + len(MEMBERS))
+    assert optimizer.result().fun < 0.1
+
+
+def test_mixed_spaces_with_failures_and_pending_points():
+    space = {"a": Real(1e-3, 1.0, log=True), "n": Integer(1, 9), "kind": Categorical(["x", "y"])}
+    optimizer = Optimizer(space, method="auto", n_initial=5, rng=0)
+    for i in range(14):
+        points = optimizer.ask(2)
+        for j, x in enumerate(points):
+            if (i + j) % 5:
+                optimizer.tell(x, abs(np.log10(x[0]) + 2.0) + abs(x[1] - 4) + (x[2] == "x"))
+            else:
+                optimizer.tell(x, None)
+    assert optimizer.result().fun < 1.0
+    assert len({tuple(evaluation.x) for evaluation in optimizer.evaluations}) == 28
+
+
+def test_the_result_does_not_depend_on_units():
+    a = tcgp.minimize(bowl, [(0, 1), (0, 1)], n_evals=18, n_initial=8, method="auto", rng=0)
+    b = tcgp.minimize(
+        lambda x: 1e3 * bowl([x[0] / 8.0, x[1] / 4.0]) - 16.0,
+        [(0, 8), (0, 4)],
+        n_evals=18,
+        n_initial=8,
+        method="auto",
+        rng=0,
+    )
+    # Rounding grows through ten fits; a different course would show in the first digits.
+    np.testing.assert_allclose(np.array(b.x_iters) / [8.0, 4.0], np.array(a.x_iters), rtol=1e-2, atol=1e-2)
+
+
+def test_options_of_the_portfolio_reach_the_members():
+    optimizer = Optimizer([(0, 1), (0, 1)], method="auto", n_initial=6, rng=0, options={"smoothness": 1})
+    drive(optimizer, bowl, 7)
+    assert optimizer.model is not None
+    assert optimizer.model.interpolator.smoothness == 1
+    with pytest.raises(ValueError, match="an option of method 'auto'"):
+        Optimizer([(0, 1)], method="auto", options={"relax_delta": 0.2})
+
+
+# ---- one model of the data ----
+
+
+@pytest.mark.parametrize("name", ["goldstein-price", "ackley4", "dixon-price4"])
+def test_the_model_of_the_data_is_the_member_that_predicts_low_values_best(name):
+    problem, X, y = design(name, 50)
+    threshold = float(np.quantile(y, COMPARISON_LEVEL))
+    chosen = tcgp.fit_model(X, y, "auto", bounds=problem.bounds)
+    scores = {}
+    for member in METHODS["auto"].members:
+        if METHODS[member.method].nugget is not None:
+            model = tcgp.fit_model(X, y, member.method, bounds=problem.bounds, **member.options)
+            scores[member.method] = loo_scores(model, threshold=threshold).twcrps
+    assert len(scores) > 1
+    assert chosen.method == min(scores, key=scores.get)
+    best = np.argmin(y)
+    assert chosen.predict(X[[best]]).mean[0] == pytest.approx(y[best], abs=1e-6 * np.ptp(y))
+
+
+def test_a_law_for_each_kind_of_interpolator():
+    problem, X, y = design()
+    plain = GaussianProcess().fit(X, y, bounds=problem.bounds)
+    relaxed = RelaxedGaussianProcess(float(np.quantile(y, 0.25))).fit(X, y, bounds=problem.bounds)
+    assert calibrate(plain, "auto").law == calibrate(plain, "tcgp").law
+    assert calibrate(relaxed, "auto").method == "regp"
+
+
+# ---- hosts that keep the memory themselves ----
+
+
+def test_a_host_keeps_the_state_of_every_member():
+    space = Space([(0.0, 1.0), (0.0, 1.0)])
+    settings = {"method": "auto", "n_initial": 6}
+    own = Optimizer(space, rng=3, **settings)
+    points = [own.ask() for _ in range(6)]
+    evaluations = [Evaluation(x, bowl(x)) for x in points]
+    state = None
+    for _ in range(2 * len(MEMBERS) + 1):
+        proposal, state = ask(space, evaluations, [], seed=3, state=state, settings=settings)
+        evaluations.append(Evaluation(proposal.x, bowl(proposal.x)))
+        state = json.loads(json.dumps(state))
+    assert state is not None
+    assert {state["method"], *(other["method"] for other in state["others"])} == set(MEMBERS)
+    assert all("others" not in other for other in state["others"])
+
+
+# ---- experiments ----
+
+
+def test_options_that_came_later_leave_old_results_valid():
+    assert "selection" not in Method.parse("tcgp").settings
+    assert Method.parse("tcgp:selection=map").settings["selection"] == "map"
+    assert Method.parse("bcrgp").settings["selection"] == "cross-ks"
+    assert Method.parse("auto").slug == "auto"

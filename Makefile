@@ -3,17 +3,32 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint clean
+.PHONY: demo test browser docs lint clean
 
 demo: $(VENV)/.demo  ## the main job: GP against tcGP on Goldstein-Price, picture saved as demo.png
 	$(BIN)/tcgp demo
 
-test: $(VENV)/.test  ## lint, type-check, test
+test: $(VENV)/.test browser  ## lint, type-check, test; every example of the documentation is run
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -rs
 	$(BIN)/python -m pytest --doctest-modules src --ignore=src/tcgp/__main__.py
+
+docs: $(VENV)/.docs  ## the documentation site: build/docs/index.html; a warning or a dead link is an error
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -b dirhtml docs build/docs
+	@echo "the site is in build/docs: open build/docs/index.html"
+
+browser:  ## Chromium for the tests of the report: one that is there, or Debian's package if it can be installed
+	@for name in "$$TCGP_CHROMIUM" chromium chromium-browser google-chrome google-chrome-stable; do \
+	    if command -v "$$name" >/dev/null 2>&1; then exit 0; fi; \
+	done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+	    echo "installing Debian's chromium for the tests of the report"; \
+	    apt-get -qq update >/dev/null 2>&1; \
+	    DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends chromium >/dev/null 2>&1 \
+	        || echo "that did not work: the tests of the report in a browser will be skipped"; \
+	fi
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -27,5 +42,9 @@ $(VENV)/.test: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e ".[test]"
 	touch $@
 
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e ".[docs]"
+	touch $@
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache

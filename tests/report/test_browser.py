@@ -1,7 +1,7 @@
 """The report in a real browser: headless Chromium, driven by Playwright.
 
-Run with ``pytest -m browser tests/report``. It needs ``pip install playwright`` and Chromium: Debian's package
-(``apt-get install chromium``), or ``playwright install chromium``, or any other that TCGP_CHROMIUM names.
+It needs Playwright, which ``pip install 'tcgp[test]'`` brings, and Chromium: Debian's package (``apt-get install
+chromium``), which ``make test`` installs where it can, or any other that TCGP_CHROMIUM names.
 """
 
 from __future__ import annotations
@@ -22,8 +22,31 @@ from tcgp.optimizer import Optimizer
 from tcgp.report import State, render, report_data, report_from_journal, write_atomically
 from tcgp.report import writer as writer_module
 
+try:
+    from playwright.sync_api import sync_playwright
+except ImportError:
+    pytest.skip("no Playwright; get it with: pip install 'tcgp[test]'", allow_module_level=True)
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FOUND = os.environ.get("TCGP_CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
+if FOUND is None:
+    pytest.skip(
+        "no Chromium; get it with: apt-get install chromium (or let TCGP_CHROMIUM name a browser)",
+        allow_module_level=True,
+    )
+
 pytestmark = pytest.mark.browser
 
+# Without a sandbox, which root may not have (the page is ours), and without what Chromium asks of the network.
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 CHARTS = ["convergence", "samples", "slice", "heat", "calibration", "law", "threshold", "times"]
 HOSTILE = "<img src=x onerror=window.hit=1></script><script>window.hit=1</script>"
 SPACE = {
@@ -42,14 +65,8 @@ def simulate(parameters: dict[str, Any]) -> float:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        pytest.fail("these tests need Playwright: pip install playwright")
-    found = os.environ.get("TCGP_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     with sync_playwright() as playwright:
-        # Without a sandbox, which root may not have; the page is ours.
-        chromium = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        chromium = playwright.chromium.launch(executable_path=FOUND, args=FLAGS)
         yield chromium
         chromium.close()
 

@@ -45,6 +45,8 @@ _LOG_ABS_START, _LOG_ABS_STOP = -12.0, 14.0
 _N_EVEN = 900
 # Cells of the grid that are refined, and how far apart they must be, in steps of the grid.
 _N_STARTS, _SEPARATION = 8, 1
+# Cells among which they are chosen: each rules out eight others at most.
+_N_SORTED = 9 * _N_STARTS
 # The criterion is evaluated where its lower bound is at most this much above the best value of the grid.
 _MARGIN = 0.05
 # Candidates of lowest bound that are evaluated first, and how many make a second sample of the rest worth it.
@@ -306,7 +308,7 @@ def _starts(data: _TabulatedProblem, objective: _Objective, grid: _Grid) -> tupl
 
 def _separated(values: FloatArray) -> IntArray:
     """The best cells, none too close to a better one."""
-    order = np.argsort(values, kind="stable")[: np.isfinite(values).sum()]
+    order = np.argsort(values, kind="stable")[: min(np.isfinite(values).sum(), _N_SORTED)]
     row, column = np.divmod(order, _N_BETA)
     free = np.ones(len(order), dtype=bool)
     chosen: list[int] = []

@@ -98,3 +98,17 @@ def test_a_threshold_above_all_data_relaxes_nothing():
     X, z = data()
     plain = ConcentratedLikelihood(X, z, 2).value(LOG_RHO)
     assert RelaxedLikelihood(X, z, 2, np.inf).value(LOG_RHO) == pytest.approx(plain, rel=1e-12)
+
+
+def test_many_pairs_give_what_kept_differences_give(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 3))
+    z = np.sin(5.0 * X).sum(axis=1)
+    theta = np.log([0.3, 0.7, 2.0])
+    kept = ConcentratedLikelihood(X, z, 2).value_and_gradient(theta)
+    monkeypatch.setattr("tcgp.gp.likelihood._STORED", 0)
+    made_again = ConcentratedLikelihood(X, z, 2)
+    # The sums differ by rounding only; the condition number of K, about 1e5, magnifies it.
+    np.testing.assert_allclose(made_again.value_and_gradient(theta)[0], kept[0], rtol=1e-10)
+    np.testing.assert_allclose(made_again.value_and_gradient(theta)[1], kept[1], rtol=1e-7)
+    np.testing.assert_allclose(made_again.value(theta), kept[0], rtol=1e-10)

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.blas import dsyr
 from scipy.linalg.lapack import dpotri
+from scipy.spatial.distance import pdist
 
 from tcgp._typing import FloatArray
 from tcgp.gp.kernels import correlation, correlation_and_slope
 from tcgp.gp.posterior import Factorization, factorize, solve_mean
 
 __all__ = ["ConcentratedLikelihood", "LengthscalePrior"]
+
+# Numbers up to which the squared differences are kept: 32 MiB.
+_STORED = 2**22
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,31 @@ class LengthscalePrior:
         """Minus the log-density of the log-lengthscales without its constant, and its gradient."""
         deviation = log_rho - self.location
         return float(deviation @ deviation) / (2.0 * self.variance), deviation / self.variance
+
+
+class _SquaredDifferences:
+    """Squared differences of all pairs of rows of X, coordinate by coordinate: kept, or made again where many."""
+
+    def __init__(self, X: FloatArray) -> None:
+        n, dim = X.shape
+        self._X = X
+        self._kept: FloatArray | None = None  # (d, pairs)
+        if n * (n - 1) // 2 * dim <= _STORED:
+            rows, columns = np.triu_indices(n, 1)
+            self._kept = np.square(X[rows] - X[columns]).T.copy()
+
+    def sums(self, weights: FloatArray) -> FloatArray:
+        """Sums over the coordinates with weights (d,), for each pair."""
+        if self._kept is not None:
+            return weights @ self._kept
+        sums: FloatArray = pdist(self._X * np.sqrt(weights), "sqeuclidean")
+        return sums
+
+    def moments(self, weights: FloatArray) -> FloatArray:
+        """Sums over the pairs with weights (pairs,), for each coordinate."""
+        if self._kept is not None:
+            return self._kept @ weights
+        return np.array([pdist(column[:, None], "sqeuclidean") @ weights for column in self._X.T])
 
 
 class ConcentratedLikelihood:
@@ -77,15 +106,14 @@ class ConcentratedLikelihood:
         prior: LengthscalePrior | None = None,
         restricted: bool = False,
     ) -> None:
-        n = len(X)
-        rows, columns = np.triu_indices(n, 1)
         self.n, self.dim = len(X), X.shape[1]
         self.z, self.p, self.mean, self.variance = z, p, mean, variance
         self.nugget, self.prior = nugget, prior
         self.restricted: bool = restricted and mean is None
         self.n_evaluations = 0
-        self._squared_differences = np.square(X[rows] - X[columns]).T.copy()  # (d, pairs)
-        self._pairs = rows * n + columns  # positions of the pairs in a flat n x n matrix
+        self._differences = _SquaredDifferences(X)
+        rows, columns = np.triu_indices(self.n, 1)
+        self._pairs = rows * self.n + columns  # positions of the pairs in a flat n x n matrix
 
     @property
     def learns_nugget(self) -> bool:
@@ -101,7 +129,7 @@ class ConcentratedLikelihood:
         """NLL alone, at half the cost of value and gradient."""
         self.n_evaluations += 1
         log_rho = theta[: self.dim]
-        k = correlation(np.exp(-2.0 * log_rho) @ self._squared_differences, self.p)
+        k = correlation(self._differences.sums(np.exp(-2.0 * log_rho)), self.p)
         K = self._matrix(k, self._nugget_at(theta))
         factor = factorize(K)
         _, quadratic = self._solve(K, factor)
@@ -119,7 +147,7 @@ class ConcentratedLikelihood:
         self.n_evaluations += 1
         log_rho, nugget = theta[: self.dim], self._nugget_at(theta)
         inverse_squares = np.exp(-2.0 * log_rho)
-        k, q = correlation_and_slope(inverse_squares @ self._squared_differences, self.p)
+        k, q = correlation_and_slope(self._differences.sums(inverse_squares), self.p)
         K = self._matrix(k, nugget)
         factor = factorize(K)
         a, quadratic = self._solve(K, factor)
@@ -130,7 +158,7 @@ class ConcentratedLikelihood:
         if b is not None:
             contrast = dsyr(-1.0 / b.sum(), b, a=contrast, lower=1, overwrite_a=1)
         q *= contrast.T.ravel()[self._pairs]
-        gradient = (self._squared_differences @ q) * inverse_squares
+        gradient = self._differences.moments(q) * inverse_squares
         if self.prior is not None:
             penalty, slope = self.prior.penalty(log_rho)
             nll, gradient = nll + penalty, gradient + slope

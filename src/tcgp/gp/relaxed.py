@@ -64,7 +64,7 @@ class RelaxedLikelihood(ConcentratedLikelihood):
 
     def complete(self, log_rho: FloatArray) -> FloatArray:
         """The completed values at given log-lengthscales."""
-        K = self._matrix(correlation(np.exp(-2.0 * log_rho) @ self._squared_differences, self.p))
+        K = self._matrix(correlation(self._differences.sums(np.exp(-2.0 * log_rho)), self.p))
         return self._project(_symmetric(K))[0]
 
     def _solve(self, K: FloatArray, factor: Factorization) -> tuple[FloatArray, float]:

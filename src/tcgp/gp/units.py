@@ -65,7 +65,7 @@ def check_bounds(bounds: Bounds, dim: int | None = None) -> FloatArray:
         bounds = np.column_stack(np.broadcast_arrays(bounds.lb, bounds.ub))
     try:
         array = np.array(bounds, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             f"bounds must be pairs (low, high) of numbers, one per coordinate, got {bounds!r}"
         ) from error
@@ -87,7 +87,7 @@ def check_points(X: ArrayLike, dim: int | None = None, name: str = "X") -> Float
     """Return X as a finite (n, d) array, or refuse it with a sentence."""
     try:
         array = np.array(X, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must be an (n, d) array of numbers") from error
     if array.ndim != 2:
         raise ValueError(f"{name} must have shape (n, d), got shape {array.shape}: use {name}.reshape(-1, d)")
@@ -106,7 +106,7 @@ def check_data(X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
     X = check_points(X)
     try:
         values = np.array(y, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError("y must be an array of numbers of shape (n,)") from error
     if values.shape != (len(X),):
         raise ValueError(f"y has shape {values.shape} but X has {len(X)} rows: y must have shape ({len(X)},)")

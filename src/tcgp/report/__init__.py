@@ -1,6 +1,6 @@
 """The living report of a run: one HTML file that needs no server and no network.
 
-`tcgp.minimize(..., report="run.html")` keeps it up to date while a run is on; `report_from_journal` makes it
+``tcgp.minimize(..., report="run.html")`` keeps it up to date while a run is on; `report_from_journal` makes it
 of a journal at any time, and `report_from_study` of an Optuna study.
 """
 

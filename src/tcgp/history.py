@@ -60,6 +60,8 @@ class Evaluation:
         >>> Evaluation.of([0.5], "rubbish").reason
         "'rubbish' is not a number"
         """
+        if reason is not None and not isinstance(reason, str):
+            raise ValueError(f"reason must be a string or None, got {reason!r}")
         if seconds is not None and not (isinstance(seconds, numbers.Real) and 0.0 <= seconds < math.inf):
             raise ValueError(f"seconds must be a number >= 0 or None, got {seconds!r}")
         value, why = interpret(y)

@@ -13,12 +13,12 @@ from tcgp import calibration
 from tcgp._typing import ArrayLike, Bounds, FloatArray, RandomState
 from tcgp.criteria import formulas
 from tcgp.gp import GaussianProcess, LeaveOneOut, RelaxedGaussianProcess
-from tcgp.gp.gaussian_process import Interpolator
+from tcgp.gp.gaussian_process import Interpolator, check_lengthscales
 from tcgp.gp.selection import LONGEST
 from tcgp.gp.units import check_bounds, check_data
 from tcgp.laws import Law, Normal
 
-__all__ = ["METHODS", "Member", "Model", "Prediction", "calibrate", "fit_model"]
+__all__ = ["METHODS", "Member", "Model", "Prediction", "calibrate", "check_state", "fit_model"]
 
 logger = logging.getLogger("tcgp")
 
@@ -309,6 +309,7 @@ def fit_model(
     settings = _check_options(method, recipe.options, options)
     X, y = check_data(X, y)
     box = None if bounds is None else check_bounds(bounds, X.shape[1])
+    check_state(state, X.shape[1])
     if recipe.members:
         from tcgp.portfolio import fit_best_member  # it stands above this module
 
@@ -352,8 +353,22 @@ def calibrate(
     return Model(method, interpolator, recipe.calibrate(evidence), threshold, weights, loo)
 
 
+def check_state(state: object, dim: int) -> None:
+    """Refuse what cannot be the `Model.state` of a model of ``dim`` coordinates; None is no state."""
+    if state is None:
+        return
+    if not isinstance(state, Mapping):
+        raise TypeError(f"state must be the state of a model, a mapping, got {state!r}")
+    if state.get("lengthscales") is not None:
+        check_lengthscales(state["lengthscales"], dim, "the lengthscales of a state")
+    for name in ("threshold", "nugget", "n", "member"):
+        value = state.get(name)
+        if value is not None and not (isinstance(value, int | float) and np.isfinite(value)):
+            raise ValueError(f"{name} of a state must be a finite number, got {value!r}")
+
+
 def _lookup(method: str) -> _Method:
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"unknown method {method!r}: choose one of {', '.join(METHODS)}")
     return METHODS[method]
 

@@ -42,6 +42,8 @@ DESIGN, FIT, SEARCH, SPREAD, INERT = range(5)
 # see benchmarks/failures.py: with the median fewer evaluations fail, but minima beside the failing region are missed.
 PENDING_LEVEL, FAILED_LEVEL = 0.0, 0.25
 
+SOURCES = ("design", "criterion", "exploration", "given")
+
 N_SPREAD = 1000  # random points among which the one farthest from all others is taken
 
 
@@ -515,13 +517,21 @@ class Optimizer:
         U, y = self.history.successes
         criterion: Criterion
         if self.settings.criterion == "ei":
-            criterion, weight = LogExpectedImprovement(model, float(y.min())), 1.0
+            criterion, weight = LogExpectedImprovement(model, self._target(y)), 1.0
         else:
             criterion, weight = LowerConfidenceBound(model, self.settings.epsilon), _standard_deviation(y)
         failed = self.history.failures
         if not len(failed):
             return criterion
         return WeightedCriterion(criterion, Feasibility(U, failed, model.lengthscales), weight)
+
+    def _target(self, y: FloatArray) -> float:
+        """The value that improvements are measured from: the best, less the margin of the member whose turn it is."""
+        from tcgp.portfolio import member_due
+
+        best = float(y.min())
+        margin = member_due(self.settings.method, len(self.history))[1].margin
+        return best - margin * (float(np.median(y)) - best) if margin else best
 
     def _maximizer(self, model: Model) -> Callable[..., Maximum]:
         """The way to maximize the criterion of the model over a cube."""
@@ -573,7 +583,9 @@ class Optimizer:
         """The optimizer that wrote a journal."""
         try:
             header = record.header
-            optimizer = cls(Space.from_json(header["space"]), rng=header["seed"], **header["settings"])
+            # Only what `Settings` has: another keyword, such as a journal elsewhere, must not come from a file.
+            settings = asdict(Settings(**header["settings"]))
+            optimizer = cls(Space.from_json(header["space"]), rng=header["seed"], **settings)
         except (KeyError, TypeError, ValueError) as error:
             raise JournalError(f"the header of the journal {path!r} cannot be used: {error}") from error
         for line, event in record.events:
@@ -589,9 +601,11 @@ class Optimizer:
     def _replay_event(self, event: Mapping[str, Any]) -> None:
         kind, number, x = event["event"], event["id"], self.space.check(event["x"])
         if kind == "ask":
-            if number != self.history.n_asked:
+            if type(number) is not int or number != self.history.n_asked:
                 raise ValueError(f"ask number {number!r} where number {self.history.n_asked} was due")
-            self._add_proposal(Proposal(number, x, event["source"], event["trace"]), event["fit"])
+            _check_choice("source", event["source"], SOURCES)
+            proposal = Proposal(number, x, event["source"], _check_trace(event["trace"]))
+            self._add_proposal(proposal, _check_fit(event["fit"], self.space.dim))
         elif kind == "tell":
             evaluation = Evaluation.of(x, event["y"], event["reason"], event.get("seconds"))
             known = self.history.find(x)
@@ -619,6 +633,29 @@ def _finite_or_none(value: Any) -> Any:
     if value is None or isinstance(value, int):
         return value
     return float(value) if math.isfinite(value) else None
+
+
+def _check_trace(trace: object) -> dict[str, Any] | None:
+    """The trace of a journal, if it is one."""
+    if trace is None:
+        return None
+    if not isinstance(trace, dict) or not all(
+        isinstance(v, str | int | float | None) for v in trace.values()
+    ):
+        raise ValueError(f"trace must be a mapping to numbers, got {trace!r}")
+    return trace
+
+
+def _check_fit(fit: object, dim: int) -> Mapping[str, Any] | None:
+    """The state of a model in a journal, if it is one."""
+    from tcgp.models import check_state
+
+    if fit is None:
+        return None
+    if not isinstance(fit, dict) or type(fit.get("n")) is not int or not isinstance(fit.get("state"), dict):
+        raise ValueError(f"fit must be a mapping with n and state, got {fit!r}")
+    check_state(fit["state"], dim)
+    return fit
 
 
 def _seed(rng: RandomState) -> int:

@@ -27,7 +27,16 @@ from typing import Any
 from tcgp.history import interpret, shorten
 from tcgp.workers import Outcome
 
-__all__ = ["Objective", "Run", "RunFailed", "Simulator", "SimulatorPool", "Template", "find_program"]
+__all__ = [
+    "Objective",
+    "Run",
+    "RunFailed",
+    "Simulator",
+    "SimulatorPool",
+    "Template",
+    "find_program",
+    "printable",
+]
 
 logger = logging.getLogger("tcgp")
 
@@ -157,7 +166,7 @@ class Objective:
             raise RunFailed(f"{json.dumps(found)} is not a number")
         number, reason = interpret(found)
         if number is None:
-            raise RunFailed(_printable(reason or ""))
+            raise RunFailed(printable(reason or ""))
         return number
 
     def _find(self, text: str) -> object:
@@ -171,12 +180,12 @@ class Objective:
             found = matches[-1].group(1 if matches[-1].re.groups else 0) or ""
             number = _as_number(found)
             if number is None:
-                raise RunFailed(f"the pattern found {_printable(found)!r}, which is not a number")
+                raise RunFailed(f"the pattern found {printable(found)!r}, which is not a number")
             return number
         line = _last_line(text)
         numbers = _NUMBER.findall(line)
         if not numbers:
-            raise RunFailed(f"the last line of {self.where} has no number: {_printable(line)!r}")
+            raise RunFailed(f"the last line of {self.where} has no number: {printable(line)!r}")
         return _as_number(numbers[-1])
 
     def _find_key(self, text: str) -> object:
@@ -185,7 +194,7 @@ class Objective:
         if not isinstance(content, dict):
             content = _loads(_last_line(text))
         if not isinstance(content, dict):
-            raise RunFailed(f"{self.where} is not a JSON object: {_printable(_last_line(text))!r}")
+            raise RunFailed(f"{self.where} is not a JSON object: {printable(_last_line(text))!r}")
         if self.key in content:
             return content[self.key]
         for part in self.key.split("."):
@@ -368,7 +377,7 @@ class Run:
         line = _last_line(_tail(self.directory / STDERR))
         # The same trouble reads the same in every run: reasons are counted.
         line = line.replace(str(self.directory), ".")
-        return f": {_printable(line)}" if line else ""
+        return f": {printable(line)}" if line else ""
 
 
 class SimulatorPool:
@@ -519,6 +528,6 @@ def _how_it_ended(code: int) -> str:
         return f"killed by signal {-code}"
 
 
-def _printable(text: str) -> str:
-    """Text of a program made harmless for a terminal, and short."""
+def printable(text: str) -> str:
+    """Text of a program or of a file made harmless for a terminal, and short."""
     return shorten("".join(c if c.isprintable() else "?" for c in text), 200)

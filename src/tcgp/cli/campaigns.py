@@ -15,6 +15,7 @@ from tcgp.cli.spec import Spec
 from tcgp.history import Evaluation, Proposal
 from tcgp.journal import JournalError, Record, read_journal
 from tcgp.optimizer import Optimizer
+from tcgp.simulator import printable
 from tcgp.space import Point, Space
 
 __all__ = [
@@ -87,6 +88,8 @@ def read_campaign(path: str | os.PathLike[str]) -> Campaign:
         try:
             x = space.check(event["x"])
             if event["event"] == "ask":
+                if type(event["id"]) is not int:
+                    raise ValueError(f"id must be a number, got {event['id']!r}")
                 pending[event["id"]] = Proposal(event["id"], x, event["source"], event["trace"])
             else:
                 pending.pop(event["id"], None)
@@ -106,7 +109,9 @@ def describe_counts(campaign: Campaign) -> str:
 def describe_failures(campaign: Campaign) -> list[str]:
     """One line for each reason."""
     groups = sorted(campaign.failures.items(), key=lambda item: -len(item[1]))
-    lines = [f"{len(group)} x {reason}{_numbers(group)}" for reason, group in groups[:LONGEST_LIST]]
+    lines = [
+        f"{len(group)} x {printable(reason)}{_numbers(group)}" for reason, group in groups[:LONGEST_LIST]
+    ]
     n_more = sum(len(group) for _, group in groups[LONGEST_LIST:])
     return lines + ([f"{n_more} x other reasons, which the journal has"] if n_more else [])
 
@@ -157,7 +162,7 @@ def check_spec(spec: Spec, path: str | os.PathLike[str]) -> None:
 def _differences(spec: Spec, header: Mapping[str, Any]) -> Iterator[tuple[str, object, object]]:
     """What a journal and a spec disagree about: its name, the journal's value, the spec's."""
     try:
-        space = Space.from_json(header["space"])
+        space, settings = Space.from_json(header["space"]), dict(header["settings"])
     except (KeyError, TypeError, ValueError):
         return  # the optimizer, which reads the journal next, says what is wrong with it
     before, now = list(space.names or ()), list(spec.space.names or ())
@@ -167,7 +172,6 @@ def _differences(spec: Spec, header: Mapping[str, Any]) -> Iterator[tuple[str, o
     for name, theirs, ours in zip(now, space.dimensions, spec.space.dimensions, strict=True):
         if theirs != ours:
             yield f"parameter {name!r}", theirs, ours
-    settings = header.get("settings", {})
     for name, value in spec.settings.items():
         if value is not None and settings.get(name) != value:
             yield f"{name!r}", repr(settings.get(name)), repr(value)

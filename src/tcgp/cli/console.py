@@ -49,6 +49,8 @@ def note(message: str) -> None:
 
 
 def _say(line: str) -> None:
+    # Names of files and what stands in them may hold line breaks and the codes of a terminal.
+    line = "".join(c if c.isprintable() else "?" for c in line)
     with contextlib.suppress(BrokenPipeError):
         print((ERASE_LINE if sys.stderr.isatty() else "") + line, file=sys.stderr, flush=True)
 

@@ -253,7 +253,7 @@ class GaussianProcess(Interpolator):
         nugget, freedom, value = self.nugget or 0.0, len(y), None
         if self.lengthscales is not None:
             rho = check_lengthscales(self.lengthscales, dim, "lengthscales") / units.x_width
-        elif len(y) == 1 or not np.ptp(y) > 0.0:
+        elif y.min() == y.max():
             logger.warning("all values of y are equal: lengthscales and variance are set, not estimated")
             rho = np.full(dim, 0.5 * np.sqrt(dim))
             variance = 1.0 if variance is None else variance

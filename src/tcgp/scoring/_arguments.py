@@ -12,7 +12,7 @@ __all__ = ["check_threshold", "check_values", "check_weights"]
 
 def check_values(prediction: Prediction, y: ArrayLike) -> FloatArray:
     """Return y as an (n,) array of finite values, one per predicted point."""
-    y = np.asarray(y, dtype=float)
+    y = _as_floats("y", y)
     points = np.shape(prediction.mean)
     if y.shape != points:
         raise ValueError(f"y must have one value per predicted point, shape {points}; got shape {y.shape}.")
@@ -23,7 +23,7 @@ def check_values(prediction: Prediction, y: ArrayLike) -> FloatArray:
 
 def check_weights(weights: ArrayLike | None, n: int) -> FloatArray:
     """Return weights of sum one, equal ones by default."""
-    weights = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+    weights = np.ones(n) if weights is None else _as_floats("weights", weights)
     if weights.shape != (n,):
         raise ValueError(f"weights must have one value per point, shape ({n},); got shape {weights.shape}.")
     if not (np.isfinite(weights).all() and (weights >= 0.0).all() and weights.sum() > 0.0):
@@ -34,7 +34,17 @@ def check_weights(weights: ArrayLike | None, n: int) -> FloatArray:
 
 def check_threshold(threshold: float) -> float:
     """Return the threshold as a float that is not NaN; +inf is no threshold at all."""
-    threshold = float(threshold)
+    try:
+        threshold = float(threshold)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"threshold must be a number or +inf; got {threshold!r}.") from None
     if np.isnan(threshold):
         raise ValueError("threshold must be a number or +inf; got NaN.")
     return threshold
+
+
+def _as_floats(name: str, values: ArrayLike) -> FloatArray:
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must be numbers; got {values!r}.") from None

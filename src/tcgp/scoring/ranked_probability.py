@@ -22,6 +22,9 @@ Primitive = Callable[[FloatArray], FloatArray]
 # Rounding error of 1 - cdf, for laws that offer no better upper tail.
 _COMPLEMENT_NOISE = 2e-16
 
+# Values beyond are scored in units that leave room for sums and for a wide law; the factor is a power of two.
+_LARGE, _SHRINK = 1e290, 2.0**-200
+
 
 def twcrps(prediction: Prediction, y: ArrayLike, threshold: float) -> FloatArray:
     r"""Threshold-weighted CRPS of each point, exactly (paper, Appendix C, with weight 1{u ≤ t}).
@@ -65,6 +68,10 @@ def twcrps(prediction: Prediction, y: ArrayLike, threshold: float) -> FloatArray
     """
     y, t = check_values(prediction, y), check_threshold(threshold)
     mean, sd, law = np.asarray(prediction.mean), np.asarray(prediction.sd), prediction.law
+    if mean.size and max(np.abs(mean).max(), np.abs(y).max(), sd.max()) > _LARGE:
+        small = Prediction(mean * _SHRINK, sd * _SHRINK, law)
+        with np.errstate(over="ignore"):
+            return twcrps(small, y * _SHRINK, t * _SHRINK) / _SHRINK
     if isinstance(law, GeneralizedNormal):
         # One law of unit scale for all dispersions, down to the point mass.
         mean, sd, law = mean, sd * law.scale, replace(law, scale=1.0)

@@ -197,3 +197,40 @@ def test_bad_options_get_one_clear_sentence(method, options, error, sentence):
     _, X, y = design()
     with pytest.raises(error, match=sentence):
         tcgp.fit_model(X, y, method, **options)
+
+
+@pytest.mark.parametrize("method", ["tcgp", "regp", "gp-nugget"])
+def test_lengthscales_of_many_data_are_held_for_some_time(method):
+    rng = np.random.default_rng(0)
+    X = rng.random((303, 2))
+    y = np.exp(np.sin(17.0 * X[:, 0])) + np.abs(X[:, 1] - 0.3)
+    box = [(0.0, 1.0)] * 2
+
+    def fit(n, state):
+        return tcgp.fit_model(X[:n], y[:n], method, bounds=box, state=state)
+
+    first = fit(300, None)
+    second = fit(302, first.state)
+    third = fit(303, second.state)
+    np.testing.assert_allclose(second.lengthscales, first.lengthscales, rtol=1e-12)
+    assert second.state["n"] == 300
+    assert third.state["n"] == 303
+    assert np.abs(third.lengthscales / first.lengthscales - 1.0).max() > 1e-9
+    # The data are all in the model, whatever its lengthscales.
+    if method == "tcgp":
+        np.testing.assert_allclose(second.predict(X[301:302]).mean, y[301:302], atol=1e-6)
+
+
+def test_a_cold_fit_looks_around_once_the_data_have_grown_by_a_quarter():
+    problem = tcgp.problems.get("hartmann6")
+    X = np.random.default_rng(0).random((76, 6))
+    y = problem.fun(X)
+    best = tcgp.fit_model(X, y, "gp", bounds=problem.bounds)
+    # A warm start where nothing is to be learned: all lengthscales tiny, a flat region of the likelihood.
+    lost = {**best.state, "lengthscales": [1e-3] * 6}
+    near = tcgp.fit_model(X, y, "gp", bounds=problem.bounds, state={**lost, "n": 75})
+    later = tcgp.fit_model(X, y, "gp", bounds=problem.bounds, state={**lost, "n": 60})
+    assert near.interpolator.log_likelihood_ < best.interpolator.log_likelihood_ - 1.0
+    np.testing.assert_allclose(
+        later.interpolator.log_likelihood_, best.interpolator.log_likelihood_, rtol=1e-6
+    )

@@ -14,7 +14,7 @@ from tcgp._typing import ArrayLike, Bounds, FloatArray, RandomState
 from tcgp.criteria import formulas
 from tcgp.gp import GaussianProcess, LeaveOneOut, RelaxedGaussianProcess
 from tcgp.gp.gaussian_process import Interpolator, check_lengthscales
-from tcgp.gp.selection import LONGEST
+from tcgp.gp.selection import LONGEST, SHORTEST
 from tcgp.gp.units import check_bounds, check_data
 from tcgp.laws import Law, Normal
 
@@ -25,6 +25,9 @@ logger = logging.getLogger("tcgp")
 # A warm start follows one optimum of the likelihood as data come in; a cold fit looks around each time the data
 # have grown by this factor.
 _COLD_FIT_GROWTH = 1.25
+# Lengthscales are selected again at every new datum below n = 250, and at every k-th for n = 150 + 50 k: one datum
+# among many hardly moves the optimum, and a selection costs ten times what all else does.
+_REFIT_FROM, _REFIT_STEP = 150, 50
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,8 @@ class Model:
         Density-ratio weights of the data points, summing to one.
     leave_one_out : LeaveOneOut
         Leave-one-out predictions of the interpolator at the data points.
+    n_selected : int
+        Number of data when the lengthscales were last selected.
     """
 
     method: str
@@ -114,6 +119,7 @@ class Model:
     threshold: float
     weights: FloatArray
     leave_one_out: LeaveOneOut
+    n_selected: int
 
     @property
     def X(self) -> FloatArray:
@@ -136,7 +142,7 @@ class Model:
         learned = METHODS[self.method].nugget is None
         return {
             "method": self.method,
-            "n": len(self.y),
+            "n": self.n_selected,
             "lengthscales": self.lengthscales.tolist(),
             "threshold": self.threshold,
             **({"nugget": self.interpolator.nugget_} if learned else {}),
@@ -206,10 +212,15 @@ def _online(evidence: _Evidence) -> Law:
 
 @dataclass(frozen=True)
 class Member:
-    """One of the methods of a portfolio, with its options."""
+    """One of the methods of a portfolio, with its options.
+
+    Its EI counts improvements of the best value less ``margin`` times the distance from the best to the median of the
+    data: with a margin it leaves the last digits of a minimum to others, and looks elsewhere.
+    """
 
     method: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    margin: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -227,7 +238,12 @@ class _Method:
 
 
 _SHARED: dict[str, Any] = {"p_min": 0.015, "w_max": None, "smoothness": 2}
-_COMMON: dict[str, Any] = _SHARED | {"delta": 0.05, "selection": "ml", "longest": LONGEST}
+_COMMON: dict[str, Any] = _SHARED | {
+    "delta": 0.05,
+    "selection": "ml",
+    "shortest": SHORTEST,
+    "longest": LONGEST,
+}
 _TAIL = _COMMON | {"search": "fast"}
 
 METHODS: dict[str, _Method] = {
@@ -247,7 +263,11 @@ METHODS: dict[str, _Method] = {
         _normal,
         False,
         _SHARED,
-        members=(Member("tcgp"), Member("regp", {"selection": "map"}), Member("gp-nugget")),
+        members=(
+            Member("tcgp"),
+            Member("regp", {"selection": "map", "shortest": 1.0}),
+            Member("gp-nugget", margin=0.05),
+        ),
     ),
 }
 
@@ -287,8 +307,8 @@ def fit_model(
         ``delta`` (level of the threshold's quantile: 0.05, and 0.25 for reGP), ``p_min`` (0.015), ``rule``
         (0 to 3), ``search`` ("fast" or "paper"), ``w_max`` (clipping of weights), ``smoothness`` (2),
         ``selection`` of the lengthscales ("ml", "map" or "reml"; bcrGP has a rule of its own by this name) and
-        their upper bound ``longest``, see `GaussianProcess`; ``n_draws``, ``alpha`` and ``selection`` (bcrGP),
-        ``eta`` (onGP), ``relax_delta`` (tcreGP).
+        their bounds ``shortest`` and ``longest``, see `GaussianProcess`; ``n_draws``, ``alpha`` and ``selection``
+        (bcrGP), ``eta`` (onGP), ``relax_delta`` (tcreGP).
 
     Returns
     -------
@@ -314,8 +334,9 @@ def fit_model(
         from tcgp.portfolio import fit_best_member  # it stands above this module
 
         return fit_best_member(X, y, method, bounds=box, rng=rng, state=state, options=options)
-    interpolator = _fit_interpolator(recipe, settings, X, y, box, state or {})
-    return calibrate(interpolator, method, rng=rng, state=state, **options)
+    interpolator, n_selected = _fit_interpolator(recipe, settings, X, y, box, state or {})
+    model = calibrate(interpolator, method, rng=rng, state=state, **options)
+    return replace(model, n_selected=n_selected)
 
 
 def calibrate(
@@ -350,7 +371,7 @@ def calibrate(
         )
     loo = interpolator.leave_one_out()
     evidence = _Evidence(y, loo, weights, threshold, np.random.default_rng(rng), settings)
-    return Model(method, interpolator, recipe.calibrate(evidence), threshold, weights, loo)
+    return Model(method, interpolator, recipe.calibrate(evidence), threshold, weights, loo, n_selected=len(y))
 
 
 def check_state(state: object, dim: int) -> None:
@@ -403,26 +424,33 @@ def _fit_interpolator(
     y: FloatArray,
     bounds: FloatArray | None,
     state: Mapping[str, Any],
-) -> Interpolator:
-    """Fit from the warm lengthscales; cold if there are none, and now and then beside the warm fit."""
+) -> tuple[Interpolator, int]:
+    """Fit from the warm lengthscales; cold if there are none, and now and then beside the warm fit.
 
-    def fit(start: ArrayLike | None) -> Interpolator:
-        given = {"smoothness": settings["smoothness"], "longest": settings["longest"]}
+    Returns the number of data from which the lengthscales were selected, too.
+    """
+
+    def fit(start: ArrayLike | None, refine: bool = True) -> Interpolator:
+        given = {name: settings[name] for name in ("smoothness", "shortest", "longest")}
         if recipe.calibrate is not _bayesian:  # whose option of this name is another
             given["selection"] = settings["selection"]
         if not recipe.relaxed:
-            return GaussianProcess(**given, nugget=recipe.nugget).fit(X, y, bounds=bounds, start=start)
+            return GaussianProcess(**given, nugget=recipe.nugget).fit(
+                X, y, bounds=bounds, start=start, refine=refine
+            )
         level = settings.get("relax_delta", settings["delta"])
         threshold = float(np.quantile(y, level))
-        return RelaxedGaussianProcess(threshold, **given).fit(X, y, bounds=bounds, start=start)
+        return RelaxedGaussianProcess(threshold, **given).fit(X, y, bounds=bounds, start=start, refine=refine)
 
-    start = state.get("lengthscales")
+    n, start = len(y), state.get("lengthscales")
     if start is None:
-        return fit(None)
+        return fit(None), n
     if recipe.nugget is None:
         start = [*start, state["nugget"]]
+    before = state.get("n", n - 1)
+    if n - before < (n - _REFIT_FROM) // _REFIT_STEP:
+        return fit(start, refine=False), before
     warm = fit(start)
-    if not _looks_around(state.get("n", len(y) - 1), len(y)):
-        return warm
-    cold = fit(None)
-    return max(warm, cold, key=lambda interpolator: interpolator.objective_)
+    if not _looks_around(before, n):
+        return warm, n
+    return max(warm, fit(None), key=lambda interpolator: interpolator.objective_), n

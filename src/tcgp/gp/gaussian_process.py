@@ -13,7 +13,7 @@ from tcgp._typing import ArrayLike, Bounds, FloatArray
 from tcgp.gp.kernels import SMOOTHNESSES
 from tcgp.gp.likelihood import ConcentratedLikelihood
 from tcgp.gp.posterior import LeaveOneOut, Posterior
-from tcgp.gp.selection import LONGEST, select_lengthscales, selection_prior
+from tcgp.gp.selection import LONGEST, SHORTEST, select_lengthscales, selection_prior
 from tcgp.gp.units import Units, check_bounds, check_data, check_points, merge_duplicates
 
 __all__ = ["GaussianProcess", "Interpolator", "check_lengthscales"]
@@ -160,8 +160,9 @@ class GaussianProcess(Interpolator):
         Ripples too short to be resolved, as a variance of their own in units of the process variance. 0
         interpolates. None learns it with the lengthscales: the process then runs smoothly between the data.
         `predict` gives the smooth part; `leave_one_out` predicts the data, ripples included.
-    longest : float
-        Upper bound of the selected lengthscales, in units of the box.
+    shortest, longest : float
+        Bounds of the selected lengthscales: the lower in units of the typical spacing of the data, ``n^(-1/d)`` of
+        the box, the upper in units of the box.
 
     Attributes
     ----------
@@ -200,6 +201,7 @@ class GaussianProcess(Interpolator):
         selection: str = "ml",
         prior: tuple[float, float] | None = None,
         nugget: float | None = 0.0,
+        shortest: float = SHORTEST,
         longest: float = LONGEST,
     ) -> None:
         if smoothness not in SMOOTHNESSES:
@@ -214,7 +216,8 @@ class GaussianProcess(Interpolator):
         self.mean = mean
         self.variance = variance
         self.n_starts = n_starts
-        self.selection, self.prior, self.nugget, self.longest = selection, prior, nugget, longest
+        self.selection, self.prior, self.nugget = selection, prior, nugget
+        self.shortest, self.longest = shortest, longest
 
     @single_threaded
     def fit(
@@ -224,6 +227,7 @@ class GaussianProcess(Interpolator):
         *,
         bounds: Bounds | None = None,
         start: ArrayLike | None = None,
+        refine: bool = True,
     ) -> Self:
         """Fit to exact evaluations.
 
@@ -238,6 +242,8 @@ class GaussianProcess(Interpolator):
         start : (d,) array, optional
             Lengthscales of an earlier fit: a warm start, one descent from there instead of a scan. With a
             learned nugget, that of the earlier fit follows them: shape (d + 1,).
+        refine : bool
+            False takes ``start`` as it is: mean and variance alone are selected again.
 
         Returns
         -------
@@ -272,7 +278,14 @@ class GaussianProcess(Interpolator):
             if start is not None:
                 width = np.append(units.x_width, [1.0] * likelihood.learns_nugget)
                 first = np.log(check_lengthscales(start, len(width), "start") / width)
-            theta = select_lengthscales(likelihood, start=first, n_starts=self.n_starts, longest=self.longest)
+            theta = select_lengthscales(
+                likelihood,
+                start=first,
+                n_starts=self.n_starts,
+                shortest=self.shortest,
+                longest=self.longest,
+                refine=refine,
+            )
             rho, freedom = np.exp(theta[:dim]), likelihood.degrees_of_freedom
             if likelihood.learns_nugget:
                 nugget = float(np.exp(theta[-1]))

@@ -14,7 +14,7 @@ from tcgp.gp.gaussian_process import Interpolator, check_lengthscales
 from tcgp.gp.kernels import SMOOTHNESSES, correlation
 from tcgp.gp.likelihood import ConcentratedLikelihood, LengthscalePrior
 from tcgp.gp.posterior import Factorization, Posterior, solve_mean
-from tcgp.gp.selection import LONGEST, select_lengthscales, selection_prior
+from tcgp.gp.selection import LONGEST, SHORTEST, select_lengthscales, selection_prior
 from tcgp.gp.units import Units, check_bounds, check_data, merge_duplicates
 
 __all__ = ["RelaxedGaussianProcess"]
@@ -149,7 +149,7 @@ class RelaxedGaussianProcess(Interpolator):
     n_starts : int
         Number of descents of the likelihood when there is no warm start. One is not enough: the likelihood of
         the completed data has poor local optima.
-    selection, prior, longest
+    selection, prior, shortest, longest
         As in `GaussianProcess`.
 
     Attributes
@@ -185,6 +185,7 @@ class RelaxedGaussianProcess(Interpolator):
         n_starts: int = 2,
         selection: str = "ml",
         prior: tuple[float, float] | None = None,
+        shortest: float = SHORTEST,
         longest: float = LONGEST,
     ) -> None:
         if smoothness not in SMOOTHNESSES:
@@ -197,11 +198,18 @@ class RelaxedGaussianProcess(Interpolator):
         self.threshold = float(threshold)
         self.smoothness = smoothness
         self.n_starts = n_starts
-        self.selection, self.prior, self.longest = selection, prior, longest
+        self.selection, self.prior = selection, prior
+        self.shortest, self.longest = shortest, longest
 
     @single_threaded
     def fit(
-        self, X: ArrayLike, y: ArrayLike, *, bounds: Bounds | None = None, start: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        bounds: Bounds | None = None,
+        start: ArrayLike | None = None,
+        refine: bool = True,
     ) -> Self:
         """Fit to exact evaluations: parameters as in `GaussianProcess.fit`."""
         X, y = check_data(X, y)
@@ -229,7 +237,12 @@ class RelaxedGaussianProcess(Interpolator):
                 restricted=self.selection == "reml",
             )
             log_rho = select_lengthscales(
-                likelihood, start=first, n_starts=self.n_starts, longest=self.longest
+                likelihood,
+                start=first,
+                n_starts=self.n_starts,
+                shortest=self.shortest,
+                longest=self.longest,
+                refine=refine,
             )
             rho, completed, variance = np.exp(log_rho), likelihood.complete(log_rho), None
             freedom = likelihood.degrees_of_freedom

@@ -12,12 +12,21 @@ from scipy.optimize import minimize
 from tcgp._typing import FloatArray
 from tcgp.gp.likelihood import ConcentratedLikelihood, LengthscalePrior
 
-__all__ = ["LONGEST", "SELECTIONS", "descend", "log_rho_bounds", "select_lengthscales", "selection_prior"]
+__all__ = [
+    "LONGEST",
+    "SELECTIONS",
+    "SHORTEST",
+    "descend",
+    "log_rho_bounds",
+    "select_lengthscales",
+    "selection_prior",
+]
 
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
 Interval = tuple[float, float]
 
-LONGEST = 1e3  # lengthscale, in units of the box
+SHORTEST = 0.1  # lengthscale, in units of the typical spacing of the data
+LONGEST = 1e3  # in units of the box
 SELECTIONS = ("ml", "map", "reml")
 _PRIOR_VARIANCE = 3.0
 
@@ -32,6 +41,7 @@ _ROUGH_ITERATIONS = 8
 _HOPELESS = 5.0  # what full descents seldom make up for, in units of NLL; or one for each lengthscale
 # Relative, in NLL. Refits follow one another: what one leaves is the next one's to find.
 _WARM_TOLERANCE = 1e-6
+_MANY_DATA, _MANY_DATA_ITERATIONS = 200, 12
 _SAME_BASIN = 0.5  # in log-lengthscale
 _LONG = float(np.log(20.0))
 # Of a learned nugget, as a share of the process variance: at 1 half of the variance is called ripples.
@@ -62,14 +72,14 @@ def selection_prior(
     return LengthscalePrior(float(location), float(variance))
 
 
-def log_rho_bounds(n: int, dim: int, longest: float = LONGEST) -> Interval:
+def log_rho_bounds(n: int, dim: int, shortest: float = SHORTEST, longest: float = LONGEST) -> Interval:
     """Range of the log-lengthscales, in units of the box.
 
-    Below a tenth of the typical spacing of n points, ``n^(-1/d)``, every point is on its own and the data say
-    nothing; without this bound the likelihood has many spurious optima there. Above ``longest``, 1e3 by default, a
-    coordinate has no effect.
+    Below ``shortest``, by default a tenth, of the typical spacing of n points, ``n^(-1/d)``, every point is on its
+    own and the data say nothing; without this bound the likelihood has many spurious optima there. Above
+    ``longest``, 1e3 by default, a coordinate has no effect.
     """
-    return float(np.log(0.1 * n ** (-1.0 / dim))), float(np.log(longest))
+    return float(np.log(shortest * n ** (-1.0 / dim))), float(np.log(longest))
 
 
 def select_lengthscales(
@@ -77,23 +87,28 @@ def select_lengthscales(
     *,
     start: FloatArray | None,
     n_starts: int,
+    shortest: float = SHORTEST,
     longest: float = LONGEST,
+    refine: bool = True,
 ) -> FloatArray:
     """Return the log-lengthscales (and the log-nugget, if it is learned) of the smallest NLL found.
 
-    With ``start`` (a warm start, in log units) one descent from there. Otherwise a scan of candidates, a few
-    steps from the best of them, and full descents from the ``n_starts`` best points so reached that are not
-    near an optimum already found.
+    With ``start`` (a warm start, in log units) one descent from there, or none if it is not to be refined.
+    Otherwise a scan of candidates, a few steps from the best of them, and full descents from the ``n_starts`` best
+    points so reached that are not near an optimum already found.
     """
-    bounds = [log_rho_bounds(likelihood.n, likelihood.dim, longest)] * likelihood.dim
+    bounds = [log_rho_bounds(likelihood.n, likelihood.dim, shortest, longest)] * likelihood.dim
     candidates = _candidates(likelihood.dim) if start is None else ()
     if likelihood.learns_nugget:
         bounds.append((float(np.log(_NUGGET_RANGE[0])), float(np.log(_NUGGET_RANGE[1]))))
         nuggets = itertools.cycle(np.log(_NUGGET_STARTS))
         candidates = tuple(np.append(candidate, next(nuggets)) for candidate in candidates)
     objective = likelihood.value_and_gradient
+    if start is not None and not refine:
+        return _clip(start, bounds)
     if start is not None:
-        return descend(objective, start, bounds, tolerance=_WARM_TOLERANCE)[0]
+        few = _MANY_DATA_ITERATIONS if likelihood.n >= _MANY_DATA else 200
+        return descend(objective, start, bounds, tolerance=_WARM_TOLERANCE, max_iterations=few)[0]
     ranked = sorted((_clip(candidate, bounds) for candidate in candidates), key=likelihood.rough_value)
     n_rough = int(np.clip(_ROUGH_WORK * likelihood.dim // likelihood.n, *_ROUGH_DESCENTS))
     rough = [

@@ -495,7 +495,9 @@ def _check_inside(file: str) -> None:
 def _write_json(path: Path, content: object) -> None:
     """Write a file at once, so that nobody sees half of it."""
     draft = path.with_name(f".{path.name}.draft")
-    draft.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    draft.unlink(missing_ok=True)
+    with draft.open("x", encoding="utf-8") as file:  # a link that the program has left is not written through
+        file.write(json.dumps(content, indent=1) + "\n")
     draft.replace(path)
 
 

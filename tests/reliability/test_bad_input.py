@@ -25,7 +25,7 @@ from tcgp.cli.spec import EXAMPLE, load_spec
 from tcgp.journal import JournalError
 
 quick = settings(
-    max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
+    max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
 )
 
 numbers = st.one_of(
@@ -138,7 +138,7 @@ def test_what_is_told_is_kept_or_refused_and_the_journal_agrees(told: list[tuple
         resumed.close()
 
 
-@quick
+@settings(quick, max_examples=25)
 @given(answers=st.lists(junk, min_size=1, max_size=5))
 def test_whatever_a_function_returns_the_run_goes_on(answers: list[Any]) -> None:
     given_answers = iter(answers * 6)
@@ -462,7 +462,7 @@ def _plain(value: Any) -> Any:
     return value if not isinstance(value, float) or math.isfinite(value) else None
 
 
-@settings(quick, max_examples=120)
+@settings(quick, max_examples=50)
 @given(event=events, whole=st.booleans())
 @example(
     event={"event": "ask", "id": 6.0, "x": [0.75], "source": "design", "trace": None, "fit": None}, whole=True
@@ -514,7 +514,7 @@ def test_a_hostile_journal_is_read_or_refused_by_every_command(
         assert "\x1b[31m" not in err
 
 
-@quick
+@settings(quick, max_examples=20)
 @given(header=st.dictionaries(st.sampled_from(["space", "settings", "seed", "format", "version"]), junk))
 @example(header={"settings": {"journal": "elsewhere.jsonl"}})
 def test_a_hostile_header_is_refused(place: Path, header: dict[str, Any]) -> None:

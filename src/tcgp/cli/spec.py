@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 import os
 import sys
 from collections.abc import Collection, Mapping
@@ -257,7 +256,8 @@ def _dimension(name: str, item: object) -> Dimension:
     if not isinstance(fields.get("log", False), bool):
         raise ValueError(f"'log' of {label} must be true or false, got {fields['log']!r}")
     kinds = {"real": Real, "integer": Integer, "categorical": Categorical}
-    if kind == "categorical" and "\\u0000" in json.dumps(fields["choices"], default=str):
+    choices = fields.get("choices")
+    if isinstance(choices, list) and any(isinstance(c, str) and "\0" in c for c in choices):
         raise ValueError(
             f"a choice of {label} has a zero byte in it, which no argument of a program can have"
         )

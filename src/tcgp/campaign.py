@@ -257,7 +257,7 @@ def _start_one(optimizer: Optimizer, crew: Crew, limits: _Limits, under_way: _Un
         proposal = optimizer.propose()
     except SpaceExhausted:
         return EXHAUSTED
-    if _without_promise(proposal.trace, limits.stop_when_log_ei_below):
+    if proposal.trace is not None and _without_promise(optimizer, limits.stop_when_log_ei_below):
         return NO_PROMISE
     under_way.points[proposal.id] = proposal.x
     crew.submit(proposal.id, optimizer.space.as_argument(proposal.x))
@@ -413,8 +413,10 @@ def _reached(optimizer: Optimizer, target: float | None) -> bool:
     return target is not None and best is not None and best.y is not None and best.y <= target
 
 
-def _without_promise(trace: Mapping[str, Any] | None, limit: float | None) -> bool:
-    """Whether a proposal's log EI is below the limit (None stands for minus infinity)."""
-    if limit is None or trace is None:
-        return False
-    return trace["log_ei"] is None or trace["log_ei"] < limit
+def _without_promise(optimizer: Optimizer, limit: float | None) -> bool:
+    """Whether log EI is below the limit (None stands for minus infinity), for every member of a portfolio in turn."""
+    from tcgp.models import METHODS
+
+    turns = max(len(METHODS[optimizer.settings.method].members), 1)
+    recent = [trace["log_ei"] for trace in optimizer.trace[-turns:]]
+    return limit is not None and len(recent) == turns and all(v is None or v < limit for v in recent)

@@ -16,7 +16,7 @@ from tcgp.experiments import problems
 from tcgp.experiments.methods import Method
 from tcgp.experiments.tasks import Row
 from tcgp.gp.gaussian_process import Interpolator
-from tcgp.gp.selection import LONGEST, SELECTIONS
+from tcgp.gp.selection import LONGEST, SELECTIONS, SHORTEST
 from tcgp.models import METHODS, Prediction, calibrate, fit_model
 from tcgp.problems import Problem
 from tcgp.sampling import SubsetSimulation, subset_simulation
@@ -141,9 +141,10 @@ def _interpolator_key(method: Method) -> tuple[Any, ...]:
         settings["smoothness"],
         level,
         selection,
+        settings.get("shortest", SHORTEST),
         settings.get("longest", LONGEST),
         recipe.nugget,
-        recipe.members,
+        method.name if recipe.members else None,
     )
 
 

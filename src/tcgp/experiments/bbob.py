@@ -114,7 +114,7 @@ def _open(name: str) -> Any:
         raise ExperimentError(f"COCO has no function {name!r} ({error})") from error
     # COCO replaces what it does not know by what it does.
     if problem.id != f"bbob_f{function:03d}_i{instance:02d}_d{dimension:02d}":
-        raise ExperimentError(f"COCO has no function {name!r}: functions are 1 to 24")
+        raise ExperimentError(f"COCO has no function {name!r}, and would give {problem.id} instead")
     return problem
 
 

@@ -54,7 +54,10 @@ numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 nitpick_ignore_regex = [
     # What docstrings mention of other packages, of the standard library, and of ourselves beside the public names.
-    ("py:.*", r"(numpy|scipy|matplotlib|concurrent|pathlib|os|optuna|dataclasses|sklearn|ax|botorch|torch)\b.*"),
+    (
+        "py:.*",
+        r"(numpy|scipy|matplotlib|concurrent|pathlib|os|optuna|dataclasses|sklearn|ax|botorch|torch)\b.*",
+    ),
     ("py:obj", r"[a-z_]+|Posterior|SingleTaskGP|Standardize|CRITERIA"),
     ("py:func", r"tcgp\.sampling\.smc\.move"),
 ]

@@ -1,0 +1,151 @@
+"""Every code block of the documentation is run, page by page, in a directory of its own.
+
+What a fence means here:
+
+- ``python``: run, all blocks of a page in one namespace; with ``>>>`` its output is compared.
+- ``console``: each line after ``$`` is a command, the lines below it its output, where ``...`` stands for anything.
+- ``sh``: run as one script that must not fail.
+- ``{code-block}`` with a caption: a file of that name.
+- ``text``: what somebody reads, and no code.
+
+A page may prepare the ground in a comment that begins with ``<!-- run`` and holds Python. Everything else that is
+fenced is refused, so that no block can go stale unseen.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "examples/simulator/README.md"])
+
+# Prose for Sphinx: nothing in them runs.
+DIRECTIVES = {"{toctree}", "{figure}", "{autosummary}", "{eval-rst}", "{include}", "{math}", "{note}"}
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+BLOCK = re.compile(
+    r"^<!-- run\n(?P<hidden>.*?)^-->$"
+    r"|^(?P<fence>`{3,})(?P<kind>\S*)[ ]*(?P<argument>[^\n]*)\n(?P<body>.*?)^(?P=fence)[ ]*$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A code block: what kind it is, what its fence says besides, and the line it begins on."""
+
+    kind: str
+    argument: str
+    body: str
+    line: int
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    text = page.read_text(encoding="utf-8")
+    for match in BLOCK.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        if match["hidden"] is not None:
+            yield Block("python", "", match["hidden"], line)
+        elif match["kind"] not in DIRECTIVES:
+            yield Block(match["kind"], match["argument"], match["body"], line)
+
+
+class Runner:
+    """Runs the blocks of a page in a directory, one after the other."""
+
+    def __init__(self, page: Path, directory: Path) -> None:
+        self.page, self.directory = page, directory
+        self.namespace: dict[str, Any] = {"__name__": "__main__"}
+
+    def run(self, block: Block) -> None:
+        where = f"{self.page.relative_to(ROOT)}, line {block.line}"
+        if block.kind == "python":
+            self._python(block, where)
+        elif block.kind == "console":
+            self._console(block.body, where)
+        elif block.kind == "sh":
+            self._shell("set -eu\n" + block.body, where)
+        elif block.kind == "{code-block}" and (file := re.match(r":caption: (\S+)\n+", block.body)):
+            (self.directory / file[1]).write_text(block.body[file.end() :], encoding="utf-8")
+        elif block.kind != "text":
+            pytest.fail(f"{where}: a block of kind {block.kind!r}, which nothing runs; see {__file__}")
+
+    def _python(self, block: Block, where: str) -> None:
+        if ">>>" not in block.body:
+            exec(compile("\n" * block.line + block.body, str(self.page), "exec"), self.namespace)
+            return
+        test = doctest.DocTestParser().get_doctest(
+            block.body, self.namespace, where, str(self.page), block.line
+        )
+        output: list[str] = []
+        result = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=output.append, clear_globs=False)
+        self.namespace.update(test.globs)
+        assert result.failed == 0, "".join(output)
+
+    def _console(self, body: str, where: str) -> None:
+        lines = body.splitlines()
+        assert lines[0].startswith("$ "), f"{where}: a console block begins with a command, after '$ '"
+        starts = [i for i, line in enumerate(lines) if line.startswith("$ ")]
+        for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+            command = lines[start].removeprefix("$ ")
+            if folder := re.fullmatch(r"cd (\S+)", command):
+                self.directory = self.directory / folder[1]
+                continue
+            shown = self._shell(command, where)
+            expected = "\n".join(lines[start + 1 : end])
+            if expected.strip():
+                same = doctest.OutputChecker().check_output(expected, shown, FLAGS)
+                assert same, f"{where}: {lines[start]}\nexpected:\n{expected}\ngot:\n{shown}"
+
+    def _shell(self, script: str, where: str) -> str:
+        """Run a script with the ``tcgp`` and ``python`` of these tests; what it wrote, warnings included."""
+        path = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", "")])
+        done = subprocess.run(
+            ["bash", "-c", script],
+            cwd=self.directory,
+            env={**os.environ, "PATH": path, "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "80"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == 0, f"{where}: exit code {done.returncode} of\n{script}\n{done.stdout}"
+        return done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_block_of_the_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # What a clone has, where the pages say that a command is run in it.
+    shutil.copytree(
+        ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("*.tcgp", "suspension")
+    )
+    monkeypatch.chdir(tmp_path)
+    runner = Runner(page, tmp_path)
+    for block in blocks(page):
+        runner.run(block)
+
+
+def test_a_wrong_output_and_an_unknown_block_do_not_pass(tmp_path: Path) -> None:
+    runner = Runner(DOCS / "index.md", tmp_path)
+    for block in (
+        Block("python", "", ">>> 1 + 1\n3\n", 1),
+        Block("console", "", "$ echo 1\n2\n", 1),
+        Block("sh", "", "false\ntrue\n", 1),
+        Block("toml", "", "a = 1\n", 1),
+    ):
+        with pytest.raises((AssertionError, pytest.fail.Exception)):
+            runner.run(block)
+    runner.run(Block("{code-block}", "toml", ":caption: a.toml\n\na = 1\n", 1))
+    runner.run(Block("console", "", "$ cat a.toml\na = ...\n", 1))

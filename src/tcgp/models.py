@@ -212,15 +212,10 @@ def _online(evidence: _Evidence) -> Law:
 
 @dataclass(frozen=True)
 class Member:
-    """One of the methods of a portfolio, with its options.
-
-    Its EI counts improvements of the best value less ``margin`` times the distance from the best to the median of the
-    data: with a margin it leaves the last digits of a minimum to others, and looks elsewhere.
-    """
+    """One of the methods of a portfolio, with its options."""
 
     method: str
     options: Mapping[str, Any] = field(default_factory=dict)
-    margin: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -266,7 +261,7 @@ METHODS: dict[str, _Method] = {
         members=(
             Member("tcgp"),
             Member("regp", {"selection": "map", "shortest": 1.0}),
-            Member("gp-nugget", margin=0.05),
+            Member("gp-nugget"),
         ),
     ),
 }

@@ -465,11 +465,12 @@ class Optimizer:
         that it comes out the same after a resume.
         """
         from tcgp.models import fit_model
-        from tcgp.portfolio import member_due
+        from tcgp.portfolio import member_due, turns_passed
 
         U, y = self.history.successes
         n = len(y)
-        number, member = member_due(self.settings.method, len(self.history))
+        turn = turns_passed([e.y for e in self.evaluations], len(self.pending))
+        number, member = member_due(self.settings.method, turn)
         known = self._by_member.get(number)
         if known is not None and known[0] == n:
             self._fitted = known
@@ -517,21 +518,13 @@ class Optimizer:
         U, y = self.history.successes
         criterion: Criterion
         if self.settings.criterion == "ei":
-            criterion, weight = LogExpectedImprovement(model, self._target(y)), 1.0
+            criterion, weight = LogExpectedImprovement(model, float(y.min())), 1.0
         else:
             criterion, weight = LowerConfidenceBound(model, self.settings.epsilon), _standard_deviation(y)
         failed = self.history.failures
         if not len(failed):
             return criterion
         return WeightedCriterion(criterion, Feasibility(U, failed, model.lengthscales), weight)
-
-    def _target(self, y: FloatArray) -> float:
-        """The value that improvements are measured from: the best, less the margin of the member whose turn it is."""
-        from tcgp.portfolio import member_due
-
-        best = float(y.min())
-        margin = member_due(self.settings.method, len(self.history))[1].margin
-        return best - margin * (float(np.median(y)) - best) if margin else best
 
     def _maximizer(self, model: Model) -> Callable[..., Maximum]:
         """The way to maximize the criterion of the model over a cube."""

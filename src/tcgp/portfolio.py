@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,40 @@ import numpy as np
 from tcgp._typing import Bounds, FloatArray, RandomState
 from tcgp.models import METHODS, Member, Model, fit_model
 
-__all__ = ["fit_best_member", "member_due"]
+__all__ = ["fit_best_member", "member_due", "turns_passed"]
 
 # Members are compared by their leave-one-out predictions below this quantile of the data.
 COMPARISON_LEVEL = 0.25
+
+
+def turns_passed(values: Iterable[float | None], n_pending: int) -> int:
+    """How often the turn has passed on: a member keeps it as long as its proposals are improvements.
+
+    Parameters
+    ----------
+    values : iterable of float or None
+        All evaluations in order, None for one that failed.
+    n_pending : int
+        Evaluations under way: nobody knows of improvements yet, so the members of a portfolio share a batch.
+
+    Returns
+    -------
+    int
+        It depends on nothing that a resumed run would not know.
+
+    Examples
+    --------
+    >>> from tcgp.portfolio import turns_passed
+    >>> turns_passed([5.0, 3.0, 4.0, 2.0, None], n_pending=0)
+    2
+    """
+    best, passed = math.inf, n_pending
+    for value in values:
+        if value is not None and value < best:
+            best = value
+        else:
+            passed += 1
+    return passed
 
 
 def member_due(method: str, turn: int) -> tuple[int, Member]:
@@ -24,8 +55,7 @@ def member_due(method: str, turn: int) -> tuple[int, Member]:
     method : str
         Of `tcgp.fit_model`.
     turn : int
-        Number of points evaluated or being evaluated: the turn passes on with each proposal, and depends on
-        nothing that a resumed run would not know.
+        How often the turn has passed on, see `turns_passed`.
 
     Returns
     -------

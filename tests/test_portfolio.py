@@ -10,7 +10,11 @@ import pytest
 
 import tcgp
 from tcgp import Categorical, Integer, Optimizer, Real
+from tcgp.cli import main
+from tcgp.experiments.fixed import score_rows
 from tcgp.experiments.methods import Method
+from tcgp.experiments.runs import optimize
+from tcgp.experiments.tasks import Row, RunTask
 from tcgp.gp import GaussianProcess, RelaxedGaussianProcess
 from tcgp.history import Evaluation
 from tcgp.integrations._ask import ask
@@ -201,3 +205,27 @@ def test_options_that_came_later_leave_old_results_valid():
     assert Method.parse("tcgp:selection=map").settings["selection"] == "map"
     assert Method.parse("bcrgp").settings["selection"] == "cross-ks"
     assert Method.parse("auto").slug == "auto"
+
+
+def test_the_harness_runs_and_scores_a_portfolio():
+    result = optimize(RunTask("branin", 0, Method.parse("auto"), "ei", 4, diagnostics=True))
+    assert len(result["best"]) == 5
+    assert all(np.isfinite(result["scores"]["twcrps"]))
+    scores = score_rows("branin", 0, [Row(0.25, Method.parse(name)) for name in ("gp", "auto", "gp-nugget")])
+    plain, portfolio, smooth = scores["rows"]
+    assert plain != portfolio
+    assert np.isfinite(portfolio["twcrps"])
+    assert np.isfinite(smooth["twcrps"])
+
+
+# ---- reports and the command line ----
+
+
+def test_a_report_and_a_diagnosis_of_a_run(tmp_path: Path, capsys):
+    journal, page = tmp_path / "run.jsonl", tmp_path / "page.html"
+    tcgp.minimize(
+        bowl, [(0, 1), (0, 1)], n_evals=14, n_initial=8, method="auto", rng=0, journal=journal, report=page
+    )
+    assert page.stat().st_size > 1000
+    assert main(["diagnose", str(journal), "--method", "auto"]) == 0
+    assert "GP" in capsys.readouterr().out

@@ -75,8 +75,8 @@ def draw(seed: int, method: str | None = None, criterion: str | None = None) -> 
 def faults(problem: RandomProblem, n_iterations: int = 2) -> list[str]:
     """What goes wrong on a problem: one line each, none if all is well.
 
-    Every method is fitted to the data and predicts; the problem's own method and criterion then make
-    ``n_iterations`` of ask and tell.
+    Every method is fitted to the data and predicts (a portfolio only in its turn, for it fits its members); then the
+    problem's own method and criterion, with a cold fit, make ``n_iterations`` of ask and tell.
     """
     found: list[str] = []
     logger = logging.getLogger("tcgp")
@@ -116,12 +116,17 @@ def _check_models(problem: RandomProblem) -> Iterator[str]:
     y = np.array([value for _, value in done])
     bounds = box if problem.bounds_known else None
     fitted: dict[object, Model] = {}
+    state = None  # the first fit is cold, and the others start from its lengthscales
     for method, recipe in METHODS.items():
-        key = recipe.relaxed, recipe.nugget, len(recipe.members)
-        if key in fitted:  # the same interpolator under another law
+        key = recipe.relaxed, recipe.nugget
+        if recipe.members and method != problem.method:
+            continue
+        if key in fitted and not recipe.members:  # the same interpolator under another law
             model = calibrate(fitted[key].interpolator, method, rng=problem.seed)
         else:
-            model = fitted[key] = fit_model(X, y, method, bounds=bounds, rng=problem.seed)
+            model = fit_model(X, y, method, bounds=bounds, rng=problem.seed, state=state)
+            fitted.setdefault(key, model)
+            state = state or {"lengthscales": model.lengthscales, "nugget": 1e-6}
         for trouble in _check_prediction(model, np.vstack([X, fresh])):
             yield f"{method}: {trouble}"
 

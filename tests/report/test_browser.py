@@ -287,3 +287,15 @@ def test_page_of_failures_only_is_drawn(tmp_path: Path, open_page: Callable[...,
     page = open_page(path)
     assert page.locator("svg[data-chart=convergence] path.cross").count() == 3
     assert page.locator("#failures tbody tr").count() == 3
+
+
+def test_ticks_say_where_they_are(tmp_path: Path, open_page: Callable[..., Any]) -> None:
+    path = tmp_path / "run.html"
+    optimizer = Optimizer([(0.0, 1.0)], rng=0)
+    for i, y in enumerate([15.2, 9.0, 4.1]):  # ticks every 2.5
+        optimizer.tell([0.2 * i], y, seconds=60.0)
+    write_atomically(path, render(report_data(optimizer, State(running=False, text="stopped"))))
+    page = open_page(path)
+    labels = page.locator("svg[data-chart=convergence] text").all_inner_texts()
+    assert {"5", "7.5", "10", "12.5", "15"} <= set(labels)
+    assert "Simulator 3 min, optimizer not known" in page.locator("main").inner_text()

@@ -56,7 +56,8 @@
     const step = [1, 2, 2.5, 5, 10].map((k) => k * power).find((s) => s >= rough * 0.999);
     const ticks = [];
     for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) ticks.push(k === 0 ? 0 : k * step);
-    const digits = Math.max(1, Math.ceil(Math.log10(Math.max(Math.abs(low), Math.abs(high)) / step)) + 1);
+    const unit = Math.abs(step / power - 2.5) < 1e-9 ? step / 5 : step; // 12.5 needs a digit more than 10 and 15
+    const digits = Math.max(1, Math.ceil(Math.log10(Math.max(Math.abs(low), Math.abs(high)) / unit)) + 1);
     return { at: (v) => from + ((v - low) / (high - low)) * (to - from), back: (p) => low + ((p - from) / (to - from)) * (high - low),
       low, high, ticks, show: (v) => number(v, Math.min(digits, 12)) };
   }
@@ -216,7 +217,7 @@
     const when = add(header, "span", "soft");
     const tell = () => {
       const age = Math.max(0, Date.now() / 1000 - D.state.written);
-      const at = new Date(D.state.written * 1000).toLocaleString();
+      const at = new Date(D.state.written * 1000).toLocaleString("sv-SE"); // year, month, day: read alike everywhere
       when.textContent = `written ${at}` + (age > 5 ? ` (${seconds(Math.round(age))} ago)` : "");
     };
     tell();
@@ -614,7 +615,8 @@
     }
     const total = (k) => both.reduce((sum, pair) => sum + (pair[k] || 0), 0), [simulator, optimizer] = [total(0), total(1)];
     const unknown = both.some(([a]) => a === null) ? " Where the simulator's time is not known, none is drawn." : "";
-    add(section, "p", "soft", `Simulator ${both.some(([a]) => a !== null) ? seconds(simulator) : "not known"}, optimizer ${seconds(optimizer)} in all.` + unknown);
+    const known = (k, sum) => (both.some((pair) => pair[k] !== null) ? seconds(sum) : "not known");
+    add(section, "p", "soft", `Simulator ${known(0, simulator)}, optimizer ${known(1, optimizer)} in all.` + unknown);
     const holder = add(section, "div");
     redraw(() => {
       holder.textContent = "";

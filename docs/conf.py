@@ -32,6 +32,7 @@ html_title = f"tcgp {release}"
 html_static_path = ["_static"]
 html_css_files = ["tcgp.css"]
 html_show_sourcelink = False
+html_copy_source = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 

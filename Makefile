@@ -16,7 +16,7 @@ test: $(VENV)/.test browser  ## lint, type-check, test; every example of the doc
 	$(BIN)/python -m pytest --doctest-modules src --ignore=src/tcgp/__main__.py
 
 docs: $(VENV)/.docs  ## the documentation site: build/docs/index.html; a warning or a dead link is an error
-	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -b dirhtml docs build/docs
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -b html docs build/docs
 	@echo "the site is in build/docs: open build/docs/index.html"
 
 browser:  ## Chromium for the tests of the report: one that is there, or Debian's package if it can be installed

@@ -21,7 +21,7 @@ LOOSE = [
 
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     """A dead link between pages, an unknown name or equation is a warning."""
-    options = ["--fail-on-warning", "--keep-going", "--quiet", "-b", "dirhtml"]
+    options = ["--fail-on-warning", "--keep-going", "--quiet", "-b", "html"]
     command = [sys.executable, "-m", "sphinx", *options, "-d", str(tmp_path / "trees"), str(ROOT / "docs")]
     done = subprocess.run([*command, str(tmp_path / "site")], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr

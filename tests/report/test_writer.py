@@ -173,3 +173,13 @@ def test_command_follows_a_journal_until_it_is_interrupted(
     optimizer.close()
     assert shown == [(1, 30.0), (2, 30.0), (3, 30.0)]
     assert embedded(path)["state"]["refresh"] is None
+
+
+def test_a_page_is_named_after_the_journal_where_there_is_one(tmp_path: Path) -> None:
+    folder = tmp_path / "wing.tcgp"
+    folder.mkdir()
+    settings = {"n_evals": 2, "n_initial": 2, "rng": 0, "report": tmp_path / "run.html"}
+    tcgp.minimize(square, [(0.0, 1.0)], journal=folder / "journal.jsonl", **settings)
+    assert embedded(tmp_path / "run.html")["title"] == "wing"
+    tcgp.minimize(square, [(0.0, 1.0)], **settings)
+    assert embedded(tmp_path / "run.html")["title"] == "run"

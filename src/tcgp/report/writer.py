@@ -120,7 +120,9 @@ class Reporter:
             data = report_data(
                 self._optimizer,
                 state,
-                title=_title(self.path),
+                title=_title(
+                    self.path if self._optimizer._journal is None else self._optimizer._journal.path
+                ),
                 notes=self._notes,
                 software=self._software,
                 fit=fit,

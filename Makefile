@@ -26,7 +26,7 @@ browser:  ## Chromium for the tests of the report: one that is there, or Debian'
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
 	    echo "installing Debian's chromium for the tests of the report"; \
 	    apt-get -qq update >/dev/null 2>&1; \
-	    DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends chromium >/dev/null 2>&1 \
+	    DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends chromium >/dev/null 2>&1 \
 	        || echo "that did not work: the tests of the report in a browser will be skipped"; \
 	fi
 

@@ -151,6 +151,15 @@ def test_options_of_the_portfolio_reach_the_members():
         Optimizer([(0, 1)], method="auto", options={"relax_delta": 0.2})
 
 
+def test_the_relaxed_member_keeps_five_values_for_each_parameter():
+    problem, X, y = design("ackley4", 60)
+    options = {"selection": "map", "shortest": 1.0, "least": 5}
+    for n, kept in ((10, 10), (20, 20), (40, 20), (60, 20)):
+        model = tcgp.fit_model(X[:n], y[:n], "regp", bounds=problem.bounds, **options)
+        assert abs((y[:n] <= model.threshold).sum() - kept) <= 1  # a quantile between two values
+    assert tcgp.fit_model(X, y, "regp", bounds=problem.bounds).threshold == np.quantile(y, 0.25)
+
+
 # ---- one model of the data ----
 
 

@@ -248,7 +248,7 @@ METHODS: dict[str, _Method] = {
     "tcgp-thres": _Method(_tail("thres"), False, _TAIL),
     "bcrgp": _Method(_bayesian, False, _COMMON | {"n_draws": 200, "alpha": 0.1, "selection": "cross-ks"}),
     "ongp": _Method(_online, False, _COMMON | {"eta": 0.05}),
-    "regp": _Method(_normal, True, _COMMON | {"delta": 0.25}),
+    "regp": _Method(_normal, True, _COMMON | {"delta": 0.25, "least": 0}),
     # Ours, not the paper's: tail calibration of a relaxed GP.
     "tcregp": _Method(_tail("joint"), True, _TAIL | {"rule": 0, "relax_delta": 0.25}),
     # Ours: a GP that smooths ripples away, by a learned nugget.
@@ -260,7 +260,7 @@ METHODS: dict[str, _Method] = {
         _SHARED,
         members=(
             Member("tcgp"),
-            Member("regp", {"selection": "map", "shortest": 1.0}),
+            Member("regp", {"selection": "map", "shortest": 1.0, "least": 5}),
             Member("gp-nugget"),
         ),
     ),
@@ -303,7 +303,8 @@ def fit_model(
         (0 to 3), ``search`` ("fast" or "paper"), ``w_max`` (clipping of weights), ``smoothness`` (2),
         ``selection`` of the lengthscales ("ml", "map" or "reml"; bcrGP has a rule of its own by this name) and
         their bounds ``shortest`` and ``longest``, see `GaussianProcess`; ``n_draws``, ``alpha`` and ``selection``
-        (bcrGP), ``eta`` (onGP), ``relax_delta`` (tcreGP).
+        (bcrGP), ``eta`` (onGP), ``least`` (reGP: number of values for each parameter that are not relaxed even if
+        ``delta`` would) and ``relax_delta`` (tcreGP).
 
     Returns
     -------
@@ -434,7 +435,8 @@ def _fit_interpolator(
                 X, y, bounds=bounds, start=start, refine=refine
             )
         level = settings.get("relax_delta", settings["delta"])
-        threshold = float(np.quantile(y, level))
+        share = settings.get("least", 0) * X.shape[1] / n
+        threshold = float(np.quantile(y, min(max(level, share), 1.0)))
         return RelaxedGaussianProcess(threshold, **given).fit(X, y, bounds=bounds, start=start, refine=refine)
 
     n, start = len(y), state.get("lengthscales")

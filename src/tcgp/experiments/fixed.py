@@ -141,6 +141,7 @@ def _interpolator_key(method: Method) -> tuple[Any, ...]:
         settings["smoothness"],
         level,
         selection,
+        settings.get("least"),
         settings.get("shortest", SHORTEST),
         settings.get("longest", LONGEST),
         recipe.nugget,

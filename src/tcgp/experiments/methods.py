@@ -15,7 +15,7 @@ __all__ = ["Method"]
 PEER = "peer:"
 
 # Options that came later, with the value that changes nothing: results made before them stay valid.
-LATER = {"selection": "ml", "shortest": 0.1, "longest": 1e3}
+LATER = {"selection": "ml", "shortest": 0.1, "longest": 1e3, "least": 0}
 
 
 @dataclass(frozen=True, init=False)

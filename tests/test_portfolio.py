@@ -238,3 +238,10 @@ def test_a_report_and_a_diagnosis_of_a_run(tmp_path: Path, capsys):
     assert page.stat().st_size > 1000
     assert main(["diagnose", str(journal), "--method", "auto"]) == 0
     assert "GP" in capsys.readouterr().out
+
+
+def test_a_portfolio_begins_with_a_smaller_design():
+    assert Optimizer([(0, 1)] * 3, method="auto").settings.n_initial == 12
+    assert Optimizer([(0, 1)] * 3, method="tcgp").settings.n_initial == 30
+    result = tcgp.minimize(bowl, [(0, 1), (0, 1)], n_evals=10, method="auto", rng=0)
+    assert result.optimizer.settings.n_initial == 5

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tcgp._typing import RandomState
+from tcgp.design import default_size
 from tcgp.journal import JournalError, uninterrupted
 from tcgp.optimizer import Optimizer, SpaceExhausted, check_positive_integer
 from tcgp.space import Point, Space
@@ -80,8 +81,8 @@ def minimize(
     criterion : {"ei", "lcb"}
         Expected improvement, or the lower confidence bound of level ``epsilon``.
     n_initial : int, optional
-        Size of the initial design; by default 10 per parameter, at most half of ``n_evals``. The points of
-        ``x0`` count.
+        Size of the initial design; by default 10 per parameter, 4 with ``"auto"``, at most half of ``n_evals``.
+        The points of ``x0`` count.
     x0 : point or list of points, optional
         Points to evaluate first or, with ``y0``, points evaluated before.
     y0 : float or list of floats, optional
@@ -341,7 +342,7 @@ def _start_or_resume(
     if journal is None or not os.path.exists(journal) or os.path.getsize(journal) == 0:
         n_initial = wanted["n_initial"]
         if n_initial is None:
-            n_initial = max(min(10 * len(space), n_evals // 2), 1)
+            n_initial = default_size(wanted["method"], len(space), n_evals)
         return Optimizer(space, rng=rng, journal=journal, **{**wanted, "n_initial": n_initial})
     optimizer = Optimizer.resume(journal)
     try:

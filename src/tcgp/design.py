@@ -6,9 +6,26 @@ import numpy as np
 
 from tcgp._typing import FloatArray
 
-__all__ = ["DESIGNS", "initial_design"]
+__all__ = ["DESIGNS", "default_size", "initial_design"]
 
 DESIGNS = ("uniform", "lhs", "sobol")
+
+# Points for each parameter: the paper's number, and that of a portfolio, which does not need as many. Measured by
+# benchmarks/auto.py.
+PER_PARAMETER, PER_PARAMETER_AUTO = 10, 4
+
+
+def default_size(method: str, n_parameters: int, n_evals: int | None = None) -> int:
+    """Size of the initial design where none is given: at most half of the evaluations, if their number is known.
+
+    Examples
+    --------
+    >>> from tcgp.design import default_size
+    >>> default_size("tcgp", 3), default_size("auto", 3), default_size("tcgp", 3, n_evals=20)
+    (30, 12, 10)
+    """
+    most = (PER_PARAMETER_AUTO if method == "auto" else PER_PARAMETER) * n_parameters
+    return most if n_evals is None else max(min(most, n_evals // 2), 1)
 
 
 def initial_design(kind: str, n: int, dim: int, rng: np.random.Generator) -> FloatArray:

@@ -19,7 +19,7 @@ import numpy as np
 
 from tcgp import __version__
 from tcgp._typing import FloatArray, RandomState
-from tcgp.design import DESIGNS, initial_design
+from tcgp.design import DESIGNS, default_size, initial_design
 from tcgp.history import Evaluation, History, Proposal
 from tcgp.journal import Journal, JournalError, Record, uninterrupted
 from tcgp.space import Point, Space
@@ -99,7 +99,8 @@ class Optimizer:
     criterion : {"ei", "lcb"}
         Expected improvement, or the lower confidence bound of level ``epsilon``.
     n_initial : int, optional
-        Size of the initial design, 10 per parameter by default. Points told count, and so do failures.
+        Size of the initial design; by default 10 per parameter, 4 with ``"auto"``. Points told count, and so do
+        failures.
     rng : int, numpy.random.Generator or None
         Source of all randomness. None draws a seed, which the journal keeps.
     maximizer : {"multistart", "smc"}
@@ -152,7 +153,7 @@ class Optimizer:
         self.settings = Settings(
             method=method,
             criterion=criterion,
-            n_initial=10 * len(self.space) if n_initial is None else n_initial,
+            n_initial=default_size(method, len(self.space)) if n_initial is None else n_initial,
             initial_design=initial_design,
             maximizer=maximizer,
             epsilon=epsilon,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tcgp.cli.console import UsageError, parse_duration
+from tcgp.design import default_size
 from tcgp.optimizer import Settings
 from tcgp.simulator import Objective, Simulator, Template, find_program
 from tcgp.space import Categorical, Dimension, Integer, Real, Space
@@ -159,8 +160,7 @@ class Spec:
         given: int | None = self.settings["n_initial"]
         if given is not None:
             return given
-        most = 10 * len(self.space)
-        return most if self.budget is None else max(min(most, self.budget // 2), 1)
+        return default_size(self.settings["method"], len(self.space), self.budget)
 
     def with_limits(self, **limits: Any) -> Spec:
         """The spec with limits from the command line, where they were given."""

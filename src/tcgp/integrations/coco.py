@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 
 from tcgp._typing import RandomState
-from tcgp.optimizer import Optimizer, SpaceExhausted, check_positive_integer
+from tcgp.design import default_size
+from tcgp.optimizer import Optimizer, Settings, SpaceExhausted, check_positive_integer
 from tcgp.space import Integer, Point, Real, Space
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class Solver:
         File to which a line is added for every evaluation, as comma-separated values: problem, number,
         value, best value, beta, lambda, threshold.
     n_initial : int, optional
-        Size of the initial design; 10 per variable by default, at most half of the budget.
+        Size of the initial design; 10 per variable by default, 4 with method "auto", at most half of the budget.
     **options
         Further arguments of `tcgp.Optimizer`: ``method``, ``criterion``, ``maximizer``, …
 
@@ -116,7 +117,8 @@ class Solver:
     def __call__(self, problem: Any) -> Result:
         """Solve one problem."""
         task = _read(problem)
-        n_initial = self.n_initial or max(min(10 * len(task.space), self.budget // 2), 1)
+        method = self.options.get("method", Settings.method)
+        n_initial = self.n_initial or default_size(method, len(task.space), self.budget)
         optimizer = Optimizer(task.space, n_initial=n_initial, rng=self._rng, **self.options)
         self._show(None)
         with self._open_log() as file:

@@ -20,6 +20,7 @@ import time
 import zlib
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import replace
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -31,6 +32,18 @@ import auto_functions
 import tcgp
 from tcgp.experiments.methods import Method
 from tcgp.experiments.peers import PEERS
+from tcgp.models import METHODS, Member
+
+# What was tried in the place of auto, apart from its rule for turns: see docs/tried.md.
+RELAXED = {"selection": "map", "shortest": 1.0, "least": 5}
+SHORT = {"longest": 30.0}
+VARIANTS = {
+    "auto-plain": (Member("tcgp"), Member("regp", {"selection": "map"}), Member("gp-nugget")),
+    "auto-ml": (Member("tcgp"), Member("regp", RELAXED | {"selection": "ml"}), Member("gp-nugget")),
+    "auto-early": (Member("tcgp"), Member("regp", RELAXED | {"least": 0}), Member("gp-nugget")),
+    "auto-30": (Member("tcgp", SHORT), Member("regp", RELAXED | SHORT), Member("gp-nugget", SHORT)),
+}
+METHODS.update({name: replace(METHODS["auto"], members=members) for name, members in VARIANTS.items()})
 
 SETS = {"tuning": (auto_functions.TUNING, 10), "validation": (auto_functions.VALIDATION, 3)}
 STORE = Path(__file__).parent / "results" / "auto.jsonl"

@@ -12,6 +12,7 @@ import latex2mathml.converter
 from docutils import nodes
 
 import tcgp
+from tcgp.cli.spec import EXAMPLE
 
 project = "tcgp"
 author = "The tcgp developers"
@@ -38,7 +39,8 @@ copybutton_prompt_is_regexp = True
 
 # Links between pages and to names of the package must lead somewhere: with --fail-on-warning a dead one ends the build.
 nitpicky = True
-myst_enable_extensions = ["dollarmath", "deflist", "fieldlist"]
+myst_enable_extensions = ["dollarmath", "deflist", "fieldlist", "substitution"]
+myst_substitutions = {"spec": f"```toml\n{EXAMPLE}```"}
 myst_heading_anchors = 3
 suppress_warnings = ["myst.header"]  # the tables of the experiments begin at any level
 

@@ -159,13 +159,13 @@ class History:
         gaps = np.abs(codes - self.space.encode([x])).max(axis=1)
         return numbers[int(np.argmin(gaps))] if gaps.min() <= SAME_POINT else None
 
-    def is_new(self, x: Point) -> bool:
-        """Whether ``x`` repeats no evaluated, failed or pending point."""
+    def is_new(self, x: Point, *, spacing: float = SAME_POINT) -> bool:
+        """Whether ``x`` repeats no evaluated, failed or pending point, nor is nearer to one than ``spacing``."""
         if tuple(x) in self._codes:
             return False
         if math.isfinite(self.space.size) or not self._codes:
             return True
-        return bool(np.abs(self.codes - self.space.encode([x])).max(axis=1).min() > SAME_POINT)
+        return bool(np.abs(self.codes - self.space.encode([x])).max(axis=1).min() > spacing)
 
     @property
     def codes(self) -> FloatArray:

@@ -17,6 +17,9 @@ ENUMERABLE = 10_000  # a space with no more points than this is searched by look
 
 N_SAMPLES = 1000  # random points of a mixed space that the search starts from
 N_CLIMBERS = 12  # of them that are improved
+FACE = (
+    1e-5  # a point nearer to a face of the cube is put on it: a minimum is often there, and never just beside
+)
 MAX_ROUNDS = 30  # of moves from one integer or choice to another
 
 
@@ -56,11 +59,16 @@ def rank_candidates(
     -------
     list of points
     """
-    relaxed = maximize(criterion, space.dim, rng=rng, anchors=anchors).candidates
+    relaxed = _snap(maximize(criterion, space.dim, rng=rng, anchors=anchors).candidates)
     if space.real_coordinates.all():
         return space.decode(relaxed)
     points = _distinct(space.decode(relaxed) + space.decode(anchors[:4]) + space.sample(N_SAMPLES, rng))
     return _climb(criterion, space, rank_all(criterion, space, points)[:N_CLIMBERS])
+
+
+def _snap(codes: FloatArray) -> FloatArray:
+    """The points with the coordinates that are all but on a face put on it."""
+    return np.where(codes < FACE, 0.0, np.where(codes > 1.0 - FACE, 1.0, codes))
 
 
 def _climb(criterion: Criterion, space: Space, points: list[Point]) -> list[Point]:

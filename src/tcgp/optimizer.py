@@ -44,6 +44,11 @@ PENDING_LEVEL, FAILED_LEVEL = 0.0, 0.25
 
 SOURCES = ("design", "criterion", "exploration", "given")
 
+# No point is chosen nearer than this, in every coordinate of the unit cube, to one that is known. Within a tight
+# cluster of data the predicted variance is what rounding leaves of it, and its criterion noise: a run that has
+# found a local minimum would spend its budget there.
+SPACING = 1e-5
+
 N_SPREAD = 1000  # random points among which the one farthest from all others is taken
 
 
@@ -410,7 +415,7 @@ class Optimizer:
                 rng=self._rng(SEARCH, self.history.n_asked),
             )
         for x in ranked:
-            if self.history.is_new(x):
+            if self.history.is_new(x, spacing=SPACING):
                 if not np.isfinite(criterion(self.space.encode([x]))[0]):
                     return None
                 return self._spread(criterion, x, model)
@@ -426,7 +431,7 @@ class Optimizer:
         rng = self._rng(INERT, self.history.n_asked)
         u = self.space.encode([x])[0]
         moved = self.space.decode(spread_inert(criterion, u, lengthscales, model.X, rng)[None])[0]
-        return moved if self.history.is_new(moved) else x
+        return moved if self.history.is_new(moved, spacing=SPACING) else x
 
     def _far_point(self) -> Point:
         """A new point far from all others: the farthest of many random ones, or of all that are left."""

@@ -10,6 +10,7 @@ from typing import Any
 import optuna
 import pytest
 
+from tcgp.cli import main
 from tcgp.report import report_from_study
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -55,3 +56,18 @@ def test_study_of_several_objectives_is_refused(tmp_path: Path) -> None:
     study = optuna.create_study(directions=["minimize", "minimize"])
     with pytest.raises(ValueError, match="one objective"):
         report_from_study(study, tmp_path / "study.html")
+
+
+def test_the_command_reports_a_study_in_a_storage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    url = f"sqlite:///{tmp_path / 'trials.db'}"
+    study = optuna.create_study(storage=url, study_name="wing", sampler=optuna.samplers.RandomSampler(seed=0))
+    study.optimize(objective, n_trials=8)
+    assert main(["report", url]) == 0
+    assert embedded(tmp_path / "study.html")["title"] == "wing"
+    assert main(["report", url, "--study", "tail"]) == 2
+    assert "cannot be shown" in capsys.readouterr().err
+    assert main(["report", "run.jsonl", "--study", "wing"]) == 2
+    assert main(["report", url, "--refresh", "5"]) == 2

@@ -98,6 +98,7 @@ examples:
   tcgp report run.jsonl                                       writes run.html
   tcgp report spec.tcgp/journal.jsonl --output /tmp/a.html    also while tcgp minimize is at work
   tcgp report run.jsonl --refresh 30                          for a campaign of tcgp ask and tell
+  tcgp report sqlite:///trials.db --study wing                an Optuna study, whatever sampler made it
 
 tcgp minimize SPEC.toml --report run.html keeps such a page up to date by itself.
 """
@@ -252,10 +253,13 @@ def _add_report(commands: Any) -> None:
         description="Write a page that shows a campaign to anyone with a browser: no server, no network.",
         epilog=REPORT_EPILOG,
     )
-    parser.add_argument("journal", metavar="JOURNAL", help="file that keeps the campaign")
+    parser.add_argument(
+        "journal", metavar="JOURNAL", help="file that keeps the campaign, or the URL of a storage of Optuna"
+    )
     parser.add_argument(
         "--output", metavar="FILE", help="page to write (default: named and placed like the journal, .html)"
     )
+    parser.add_argument("--study", metavar="NAME", help="study in that storage, if there are several")
     parser.add_argument(
         "--refresh",
         type=_duration,

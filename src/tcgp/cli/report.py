@@ -15,6 +15,10 @@ __all__ = ["check_writable", "run"]
 
 def run(options: argparse.Namespace) -> int:
     """Carry out ``tcgp report``."""
+    if "://" in options.journal:
+        return _report_study(options)
+    if options.study is not None:
+        raise UsageError("--study is for the URL of an Optuna storage, such as sqlite:///trials.db")
     journal = Path(options.journal)
     output = Path(options.output) if options.output else journal.with_suffix(".html")
     check_writable(output)
@@ -27,6 +31,31 @@ def run(options: argparse.Namespace) -> int:
             _follow(journal, output, options.refresh, size)
         except KeyboardInterrupt:
             _write(journal, output, None)
+    return DONE
+
+
+def _report_study(options: argparse.Namespace) -> int:
+    """The report of a study of Optuna."""
+    try:
+        import optuna
+    except ImportError:
+        raise UsageError("the report of a study needs Optuna: pip install 'tcgp[optuna]'") from None
+    from tcgp.report import report_from_study
+
+    if options.refresh is not None:
+        raise UsageError("--refresh follows journals, not studies: give the command again")
+    output = Path(options.output or "study.html")
+    check_writable(output)
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        study = optuna.load_study(study_name=options.study, storage=options.journal)
+        report_from_study(study, output)
+    except Exception as error:  # of the storage: a missing driver, a refused password, an unknown study
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise UsageError(
+            f"the study cannot be shown: {reason[:300]}"
+        ) from None  # its URL may hold a password
+    print(f"report       {relative(output)}")
     return DONE
 
 

@@ -168,7 +168,8 @@ def report(
     parts = []
     for budget in budgets:
         table = {name: _regrets(runs, name, methods, budget, per_dimension) for name in names}
-        table = {name: row for name, row in table.items() if len(row) == len(methods)}
+        table = {name: _common_seeds(row) for name, row in table.items() if len(row) == len(methods)}
+        table = {name: row for name, row in table.items() if all(row.values())}
         if table:
             parts += [
                 f"### n0 + {budget}\n",
@@ -191,6 +192,12 @@ def _regrets(
         if values:
             found[method] = values
     return found
+
+
+def _common_seeds(row: dict[str, dict[int, float]]) -> dict[str, dict[int, float]]:
+    """Only the seeds that all methods have run."""
+    seeds = set.intersection(*(set(values) for values in row.values()))
+    return {method: {seed: values[seed] for seed in seeds} for method, values in row.items()}
 
 
 def _curves(runs: dict[Key, Run], name: str, method: str, n0: int) -> dict[int, np.ndarray]:
@@ -289,8 +296,10 @@ def _speed_table(
         for name in names:
             n0 = per_dimension * auto_functions.get(name).dim
             mine, other = (_curves(runs, name, m, n0) for m in (reference, method))
-            if not mine or not other:
+            seeds = set(mine) & set(other)
+            if not seeds:
                 continue
+            mine, other = ({seed: curves[seed] for seed in seeds} for curves in (mine, other))
             length = min(len(curve) for curve in (*mine.values(), *other.values()))
             target = np.median([curve[length - 1] for curve in other.values()])
             median = np.median([curve[:length] for curve in mine.values()], axis=0)

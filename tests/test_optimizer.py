@@ -587,7 +587,7 @@ def test_asking_for_no_point_is_refused(n: Any) -> None:
 
 
 def test_the_trace_tells_what_the_model_was() -> None:
-    optimizer = Optimizer([(0, 1)], n_initial=4, rng=0)
+    optimizer = Optimizer([(0, 1)], method="tcgp", n_initial=4, rng=0)
     drive(optimizer, bowl, 7)
     assert [entry["n"] for entry in optimizer.trace] == [4, 5, 6]
     for entry in optimizer.trace:

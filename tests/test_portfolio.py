@@ -147,6 +147,13 @@ def test_options_of_the_portfolio_reach_the_members():
     drive(optimizer, bowl, 7)
     assert optimizer.model is not None
     assert optimizer.model.interpolator.smoothness == 1
+    optimizer = Optimizer([(0, 1), (0, 1)], method="auto", n_initial=20, rng=0, options={"delta": 0.1})
+    drive(optimizer, bowl, 20)
+    optimizer.ask(len(MEMBERS))
+    values = optimizer.history.successes[1]
+    thresholds = {trace["method"]: trace["threshold"] for trace in optimizer.trace}
+    assert thresholds["tcgp"] == np.quantile(values, 0.1)
+    assert thresholds["regp"] == np.quantile(values, 0.5)  # five values for each parameter: its delta is its own
     with pytest.raises(ValueError, match="an option of method 'auto'"):
         Optimizer([(0, 1)], method="auto", options={"relax_delta": 0.2})
 

@@ -44,7 +44,7 @@ def minimize(
     bounds: object,
     *,
     n_evals: int,
-    method: str = "tcgp",
+    method: str = "auto",
     criterion: str = "ei",
     n_initial: int | None = None,
     x0: object = None,
@@ -77,7 +77,8 @@ def minimize(
     n_evals : int
         Number of evaluations in all: initial design and failures included, runs of a resumed journal too.
     method : str
-        Predictive model; see `tcgp.fit_model`.
+        Predictive model; see `tcgp.Optimizer` for ``"auto"`` and `tcgp.fit_model` for the others; ``"tcgp"`` is the
+        paper's.
     criterion : {"ei", "lcb"}
         Expected improvement, or the lower confidence bound of level ``epsilon``.
     n_initial : int, optional

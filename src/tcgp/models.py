@@ -18,7 +18,16 @@ from tcgp.gp.selection import LONGEST, SHORTEST
 from tcgp.gp.units import check_bounds, check_data
 from tcgp.laws import Law, Normal
 
-__all__ = ["METHODS", "Member", "Model", "Prediction", "calibrate", "check_state", "fit_model"]
+__all__ = [
+    "METHODS",
+    "Member",
+    "Model",
+    "Prediction",
+    "calibrate",
+    "check_state",
+    "fit_model",
+    "member_options",
+]
 
 logger = logging.getLogger("tcgp")
 
@@ -222,7 +231,8 @@ class Member:
 class _Method:
     """One named method: how its law is chosen, its interpolator, the options it takes.
 
-    A portfolio has members, and passes its own options on to them.
+    A portfolio has members, and passes its own options on to those that have them with the same default: that is, the
+    same meaning.
     """
 
     calibrate: Callable[[_Evidence], Law]
@@ -257,7 +267,7 @@ METHODS: dict[str, _Method] = {
     "auto": _Method(
         _normal,
         False,
-        _SHARED,
+        _SHARED | {"delta": 0.05, "search": "fast", "rule": 0},
         members=(
             Member("tcgp"),
             Member("regp", {"selection": "map", "shortest": 1.0, "least": 5}),
@@ -351,8 +361,9 @@ def calibrate(
     if recipe.members:
         relaxed = isinstance(interpolator, RelaxedGaussianProcess)
         member = next(m for m in recipe.members if METHODS[m.method].relaxed == relaxed)
-        options = {**member.options, **_check_options(method, recipe.options, options)}
-        return calibrate(interpolator, member.method, rng=rng, state=state, **options)
+        _check_options(method, recipe.options, options)
+        given = member_options(method, member, options)
+        return calibrate(interpolator, member.method, rng=rng, state=state, **given)
     settings = _check_options(method, recipe.options, options)
     y = interpolator.y_
     weights = calibration.design_weights(interpolator.unit_points(), w_max=settings["w_max"])
@@ -382,6 +393,13 @@ def check_state(state: object, dim: int) -> None:
         value = state.get(name)
         if value is not None and not (isinstance(value, int | float) and np.isfinite(value)):
             raise ValueError(f"{name} of a state must be a finite number, got {value!r}")
+
+
+def member_options(method: str, member: Member, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of a member of a portfolio: its own, and those given to the portfolio that mean the same to it."""
+    shared, own = METHODS[method].options, METHODS[member.method].options
+    passed_on = {name: value for name, value in options.items() if own.get(name, "") == shared[name]}
+    return {**member.options, **passed_on}
 
 
 def _lookup(method: str) -> _Method:

@@ -60,7 +60,7 @@ class SpaceExhausted(RuntimeError):
 class Settings:
     """How a run is made, apart from its space and its seed; journaled, and checked on resume."""
 
-    method: str = "tcgp"
+    method: str = "auto"
     criterion: str = "ei"
     n_initial: int = 10
     initial_design: str = "uniform"
@@ -100,7 +100,9 @@ class Optimizer:
         The parameters: a sequence of ``(low, high)`` pairs, of `Real`, `Integer` and `Categorical`, or a
         mapping from names to these.
     method : str
-        Predictive model; see `tcgp.fit_model`.
+        Predictive model; see `tcgp.fit_model`. ``"auto"`` lets three take turns: tcGP, the relaxed GP (reGP, with
+        maximum a posteriori lengthscales) and a GP that smooths. A model keeps its turn while its proposals improve
+        on the best value. ``"tcgp"`` is the paper's method.
     criterion : {"ei", "lcb"}
         Expected improvement, or the lower confidence bound of level ``epsilon``.
     n_initial : int, optional
@@ -144,7 +146,7 @@ class Optimizer:
         self,
         space: object,
         *,
-        method: str = "tcgp",
+        method: str = "auto",
         criterion: str = "ei",
         n_initial: int | None = None,
         rng: RandomState = None,
@@ -470,7 +472,7 @@ class Optimizer:
         A fit depends on the data, and on the state of the last fit to fewer data: both are in the journal, so
         that it comes out the same after a resume.
         """
-        from tcgp.models import fit_model
+        from tcgp.models import fit_model, member_options
         from tcgp.portfolio import member_due, turns_passed
 
         U, y = self.history.successes
@@ -488,7 +490,7 @@ class Optimizer:
             bounds=[(0.0, 1.0)] * self.space.dim,
             rng=self._rng(FIT, n),
             state=self._state_before(n, number),
-            **{**member.options, **self.settings.options},
+            **member_options(self.settings.method, member, self.settings.options),
         )
         self._fitted = self._by_member[number] = (n, model)
         state = {**model.state, "member": number} if number else model.state

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tcgp._typing import Bounds, FloatArray, RandomState
-from tcgp.models import METHODS, Member, Model, fit_model
+from tcgp.models import METHODS, Member, Model, fit_model, member_options
 
 __all__ = ["fit_best_member", "member_due", "turns_passed"]
 
@@ -98,9 +98,6 @@ def fit_best_member(
     for member in METHODS[method].members:
         if METHODS[member.method].nugget is not None:
             warm = state if (state or {}).get("method") == member.method else None
-            models.append(
-                fit_model(
-                    X, y, member.method, bounds=bounds, rng=rng, state=warm, **{**member.options, **options}
-                )
-            )
+            given = member_options(method, member, options)
+            models.append(fit_model(X, y, member.method, bounds=bounds, rng=rng, state=warm, **given))
     return min(models, key=lambda model: loo_scores(model, threshold=threshold).twcrps)

@@ -38,10 +38,12 @@ timeout = "10m"                 # for each run, in seconds or as text: "30s", "1
                                 # "file": the program reads parameters.json in its working directory
 # workers = 1                   # runs at a time
 # seed = 1                      # for the same points again; drawn and journaled by default
-# method = "tcgp"               # or "gp", "tcgp-occ", "tcgp-thres", "bcrgp", "ongp", "regp", "tcregp"
+# method = "auto"               # or "tcgp" (the paper's), "gp", "tcgp-occ", "tcgp-thres", "bcrgp", "ongp",
+                                # "regp", "tcregp", "gp-nugget"
 # criterion = "ei"              # or "lcb"
 # epsilon = 0.1                 # level of "lcb"
-# n_initial = 20                # size of the initial design: 10 per parameter, at most half of the budget
+# n_initial = 20                # size of the initial design: 4 per parameter, 10 unless method is "auto",
+                                # at most half of the budget
 # initial_design = "uniform"    # or "lhs", "sobol"
 # maximizer = "multistart"      # or "smc", the paper's
 # target = 0.0                  # stop once a value is as low as this

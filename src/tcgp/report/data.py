@@ -34,6 +34,7 @@ N_GRID = 61  # points along a 1-D slice
 N_HEAT = 31  # points along each side of a 2-D slice
 N_BEST = 10  # rows of the table of best points
 N_FAILURES = 100  # rows of the table of failures, the latest
+TRACED = ("n", "beta", "scale", "threshold", "best", "log_ei")  # numbers of the trace that are drawn
 LEVEL = 0.9  # probability of the intervals in the slices
 LONGEST_TEXT = 300  # characters of a name, a choice or a reason
 ABOUT_RIGHT = 1.25  # as in tcgp.scoring.diagnose
@@ -187,8 +188,8 @@ def report_data(
         "calibration": None if model is None else _attempt("the calibration", _calibration, model),
         "trace": [
             {
-                name: _rounded(entry.get(name), 6)
-                for name in ("n", "beta", "scale", "threshold", "best", "log_ei")
+                "method": method_label(str(entry.get("method") or optimizer.settings.method)),
+                **{name: _rounded(entry.get(name), 6) for name in TRACED},
             }
             for entry in optimizer.trace
         ],

@@ -575,8 +575,11 @@
     if (!T.length) return;
     const section = card(parent, "The law of the errors, along the run", "Shape β and scale λ of the generalized normal law that the model uses; a plain GP has β = 2 and λ = √2. Small β means heavy tails.");
     const n = T.map((t) => t.n), end = [Math.min(...n), Math.max(...n, Math.min(...n) + 1)];
-    const betas = T.map((t) => t.beta), scales = T.map((t) => t.scale);
-    if (betas.some((v) => v !== null)) {
+    // Where models take turns, the others have no such law, and thresholds of their own.
+    const L = T.filter((t) => t.beta !== null), lawful = L.length ? L : T;
+    const betas = L.map((t) => t.beta), scales = L.map((t) => t.scale), counts = L.map((t) => t.n);
+    if (L.length) {
+      if (L.length < T.length) add(section, "p", "soft", `Models take turns: shown are the ${L.length} of ${T.length} points that ${[...new Set(L.map((t) => t.method))].join(" and ")} chose.`);
       const width = narrow ? 340 : 480, height = 230, box = { left: 52, right: width - 10, top: 22, bottom: height - 40 };
       const svg = canvas(section, "law", "Shape and scale of the law against the number of evaluations", width, height);
       const known = [...betas, ...scales, 2].filter((v) => v > 0), [low, high] = spread(known);
@@ -584,24 +587,24 @@
       x.ticks = x.ticks.filter(Number.isInteger);
       frame(svg, box, x, y, { xlabel: "evaluations", ylabel: "β, λ" });
       draw(svg, "line", { x1: box.left, x2: box.right, y1: y.at(2), y2: y.at(2), class: "diagonal" });
-      draw(svg, "path", { d: path(n, betas, x, y), class: "line m curve" });
-      draw(svg, "path", { d: path(n, scales, x, y), class: "line c dash curve" });
-      hover(svg, T.flatMap((t) => [t.beta, t.scale].filter((v) => v > 0).map((v) => ({ x: x.at(t.n), y: y.at(v), lines: () => [`after ${t.n} evaluations`, `β ${number(t.beta, 4)}`, `λ ${number(t.scale, 4)}`, `t ${number(t.threshold)}`] }))));
+      draw(svg, "path", { d: path(counts, betas, x, y), class: "line m curve" });
+      draw(svg, "path", { d: path(counts, scales, x, y), class: "line c dash curve" });
+      hover(svg, T.flatMap((t) => [t.beta, t.scale].filter((v) => v > 0).map((v) => ({ x: x.at(t.n), y: y.at(v), lines: () => [`after ${t.n} evaluations, by ${t.method}`, `β ${number(t.beta, 4)}`, `λ ${number(t.scale, 4)}`, `t ${number(t.threshold)}`] }))));
       legend(section, [[stroke("m"), "β"], [stroke("c dash"), "λ"], [(s) => draw(s, "path", { d: "M1 6H23", class: "diagonal" }), "β of a Gaussian"]]);
     } else {
       add(section, "p", "soft", "The model in use has no such law.");
     }
     const width = narrow ? 340 : 480, height = 230, box = { left: 60, right: width - 10, top: 22, bottom: height - 40 };
     const svg = canvas(section, "threshold", "Threshold and best value against the number of evaluations", width, height);
-    const levels = T.flatMap((t) => [t.threshold, t.best]).filter((v) => v !== null), [low, high] = spread(levels, 0.06);
+    const levels = [...lawful.map((t) => t.threshold), ...T.map((t) => t.best)].filter((v) => v !== null), [low, high] = spread(levels, 0.06);
     const x = linear(...end, box.left, box.right, 5);
     x.ticks = x.ticks.filter(Number.isInteger);
     const [least, most] = spread(levels);
     const y = least > 0 && most > 1000 * least ? logarithmic(least / 1.1, most * 1.1, box.bottom, box.top) : linear(low, high, box.bottom, box.top, 4);
     frame(svg, box, x, y, { xlabel: "evaluations", ylabel: "value" });
-    draw(svg, "path", { d: path(n, T.map((t) => t.threshold), x, y, true), class: "line p dash curve" });
+    draw(svg, "path", { d: path(lawful.map((t) => t.n), lawful.map((t) => t.threshold), x, y, true), class: "line p dash curve" });
     draw(svg, "path", { d: path(n, T.map((t) => t.best), x, y, true), class: "line m curve" });
-    hover(svg, T.flatMap((t) => ["threshold", "best"].filter((k) => t[k] !== null).map((k) => ({ x: x.at(t.n), y: y.at(t[k]), lines: () => [`after ${t.n} evaluations`, `threshold t ${number(t.threshold)}`, `best ${number(t.best)}`, `log EI of the next point ${number(t.log_ei, 4)}`] }))));
+    hover(svg, T.flatMap((t) => (lawful.includes(t) ? ["threshold", "best"] : ["best"]).filter((k) => t[k] !== null).map((k) => ({ x: x.at(t.n), y: y.at(t[k]), lines: () => [`after ${t.n} evaluations, by ${t.method}`, `threshold t ${number(t.threshold)}`, `best ${number(t.best)}`, `log EI of the next point ${number(t.log_ei, 4)}`] }))));
     legend(section, [[stroke("p dash"), "threshold t"], [stroke("m"), "best value"]]);
   }
 

@@ -18,7 +18,12 @@ matplotlib.use("Agg")
 @pytest.fixture(scope="module")
 def result():
     return tcgp.minimize(
-        lambda x: float(np.sum(np.square(x))), [(-1.0, 2.0)] * 2, n_evals=14, n_initial=8, rng=0
+        lambda x: float(np.sum(np.square(x))),
+        [(-1.0, 2.0)] * 2,
+        n_evals=14,
+        n_initial=8,
+        method="tcgp",
+        rng=0,
     )
 
 

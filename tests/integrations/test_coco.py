@@ -74,7 +74,7 @@ def test_what_is_no_problem_is_refused():
 
 def test_the_log_holds_every_evaluation_with_beta_lambda_and_threshold(tmp_path):
     log = tmp_path / "log.csv"
-    solver = coco.Solver(15, rng=0, log=log, n_initial=8)
+    solver = coco.Solver(15, rng=0, log=log, n_initial=8, method="tcgp")
     for function in (1, 2):
         _suite, problem = _coco_problem(function=function)
         result = solver(problem)

@@ -116,7 +116,7 @@ def test_proposal_is_that_of_the_optimizer_told_the_same():
     x = [trial.suggest_float("x", -2.0, 2.0), trial.suggest_float("y", -2.0, 2.0)]
 
     seed = study.sampler._seed_for(trial._cached_frozen_trial)
-    optimizer = tcgp.Optimizer([(-2.0, 2.0)] * 2, n_initial=5, rng=seed)
+    optimizer = tcgp.Optimizer([(-2.0, 2.0)] * 2, method="tcgp", n_initial=5, rng=seed)
     for old in study.trials[:12]:
         optimizer.tell([old.params["x"], old.params["y"]], old.value)
     optimizer.enqueue(pending)

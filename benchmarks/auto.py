@@ -171,8 +171,9 @@ def report(
         table = {name: _common_seeds(row) for name, row in table.items() if len(row) == len(methods)}
         table = {name: row for name, row in table.items() if all(row.values())}
         if table:
+            counts = [len(values) for row in table.values() for values in row.values()]
             parts += [
-                f"### n0 + {budget}\n",
+                f"### n0 + {budget}: {len(table)} functions, {min(counts)} to {max(counts)} seeds\n",
                 _regret_table(table, methods),
                 _summary(table, methods, reference),
             ]

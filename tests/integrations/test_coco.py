@@ -122,7 +122,7 @@ def test_ioh_problems_over_bits_are_maximized():
 def test_ioh_experiments_log_beta_lambda_and_threshold(tmp_path):
     names = ["beta", "lambda_", "threshold"]
     experiment = ioh.Experiment(
-        coco.Solver(14, rng=0, n_initial=8),
+        coco.Solver(14, rng=0, n_initial=8, method="tcgp"),
         fids=[1],
         iids=[1],
         dims=[2],

@@ -128,7 +128,7 @@ class Model:
     threshold: float
     weights: FloatArray
     leave_one_out: LeaveOneOut
-    n_selected: int
+    n_selected: int = 0
 
     @property
     def X(self) -> FloatArray:

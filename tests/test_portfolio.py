@@ -153,7 +153,9 @@ def test_options_of_the_portfolio_reach_the_members():
     values = optimizer.history.successes[1]
     thresholds = {trace["method"]: trace["threshold"] for trace in optimizer.trace}
     assert thresholds["tcgp"] == np.quantile(values, 0.1)
-    assert thresholds["regp"] == np.quantile(values, 0.5)  # five values for each parameter: its delta is its own
+    assert thresholds["regp"] == np.quantile(
+        values, 0.5
+    )  # five values for each parameter: its delta is its own
     with pytest.raises(ValueError, match="an option of method 'auto'"):
         Optimizer([(0, 1)], method="auto", options={"relax_delta": 0.2})
 

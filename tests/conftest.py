@@ -1,8 +1,12 @@
 """What every test starts from."""
 
 import logging
+import signal
 
 import pytest
+
+# A job that a shell starts in the background ignores Ctrl-C, and so would all that the tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

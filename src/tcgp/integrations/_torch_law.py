@@ -104,9 +104,7 @@ class GeneralizedNormal:
 
     def log_improvement(self, a: Tensor) -> Tensor:
         """Logarithm of `improvement`, finite where the improvement itself underflows."""
-        return _elementwise(
-            a, self._log_improvement, lambda a: (self.logcdf(a) - self.log_improvement(a)).exp()
-        )
+        return _elementwise(a, self._log_improvement, self._log_improvement_slope)
 
     def from_normal(self, z: Tensor) -> Tensor:
         """F⁻¹(Φ(z)): turns a standard normal variable into one that follows this law."""
@@ -139,6 +137,19 @@ class GeneralizedNormal:
     def _log_improvement(self, a: Tensor) -> Tensor:
         log_tail = self._log_tail_improvement(a)
         return torch.where(a > 0.0, (log_tail.exp() + a.clamp_min(0.0)).log(), log_tail)
+
+    def _log_improvement_slope(self, r: Tensor) -> Tensor:
+        """cdf / improvement; far below zero from one formula, where a difference of logarithms loses digits."""
+        near = (self.logcdf(r) - self.log_improvement(r)).exp()
+        a, _, x = self._standardize(r)
+        edge = 20.0 + 4.0 * a
+        far = (x > edge) & (r < 0.0)
+        if not bool(far.any()):
+            return near
+        x = x.clamp(edge, torch.finfo(x.dtype).max)
+        h = (a - 1.0) * _scaled_gamma(a - 1.0, x)
+        bracket = (2.0 * a - 1.0) * _scaled_gamma(2.0 * a - 1.0, x) - h
+        return torch.where(far, ((1.0 - a) * x.log()).exp() * (1.0 + h / x) / (bracket * self.scale), near)
 
     def _log_tail_improvement(self, r: Tensor) -> Tensor:
         """log g(−|r|), where g(−|r|) = scale [Γ(2a, x) − s Γ(a, x)] / (2 Γ(a))."""

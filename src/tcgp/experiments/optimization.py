@@ -48,12 +48,13 @@ def optimization_page(plan: OptimizationPlan, store: Store) -> Page:
     targets = {problem: TARGETS.get(problem, DEFAULT_TARGET) for problem in plan.problems}
     counts = sorted({len(curve.replicates) for methods in curves.values() for curve in methods})
     runs = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    command = f"{plan.name} --replicates {plan.replicates} --iterations {plan.iterations}"
     blocks: list[Block] = [
         Paragraph(
             f"{plan.mirrors}. {plan.title}: {plan.iterations} iterations after 10 d uniform points, {runs} runs "
             "for each method and function (the paper has 100), all methods from the same initial designs. Made by"
         ),
-        Code(f"tcgp experiment run {plan.name}\ntcgp experiment report {plan.name}"),
+        Code(f"tcgp experiment run {command}\ntcgp experiment report {command}"),
         picture(plan.name, CAPTIONS[plan.layout], draw(plan.layout, curves, targets)),
         Heading("At the end of the runs"),
         Paragraph(

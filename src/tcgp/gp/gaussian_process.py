@@ -28,6 +28,9 @@ class Interpolator:
     """What the plain and the relaxed Gaussian process share once fitted: a posterior and its units."""
 
     smoothness: int
+    n_starts: int
+    shortest: float
+    longest: float
     lengthscales_: FloatArray
     mean_: float
     variance_: float
@@ -55,6 +58,23 @@ class Interpolator:
             np.log(units.y_scale) + np.log(units.y_magnitude)
         )
         self.objective_ = self.log_likelihood_
+
+    def _select(
+        self, likelihood: ConcentratedLikelihood, units: Units, start: ArrayLike | None, refine: bool
+    ) -> FloatArray:
+        """Log-lengthscales, and log-nugget if it is learned, in units of the box; ``start`` in the user's."""
+        first = None
+        if start is not None:
+            width = np.append(units.x_width, [1.0] * likelihood.learns_nugget)
+            first = np.log(check_lengthscales(start, len(width), "start") / width)
+        return select_lengthscales(
+            likelihood,
+            start=first,
+            n_starts=self.n_starts,
+            shortest=self.shortest,
+            longest=self.longest,
+            refine=refine,
+        )
 
     def unit_points(self) -> FloatArray:
         """Data points scaled to the unit cube by the bounds of the fit, of shape (n, d)."""
@@ -274,18 +294,7 @@ class GaussianProcess(Interpolator):
                 prior=selection_prior(self.selection, dim, self.prior),
                 restricted=self.selection == "reml",
             )
-            first = None
-            if start is not None:
-                width = np.append(units.x_width, [1.0] * likelihood.learns_nugget)
-                first = np.log(check_lengthscales(start, len(width), "start") / width)
-            theta = select_lengthscales(
-                likelihood,
-                start=first,
-                n_starts=self.n_starts,
-                shortest=self.shortest,
-                longest=self.longest,
-                refine=refine,
-            )
+            theta = self._select(likelihood, units, start, refine)
             rho, freedom = np.exp(theta[:dim]), likelihood.degrees_of_freedom
             if likelihood.learns_nugget:
                 nugget = float(np.exp(theta[-1]))

@@ -40,8 +40,7 @@ class _SquaredDifferences:
         self._X = X
         self._kept: FloatArray | None = None  # (d, pairs)
         if n * (n - 1) // 2 * dim <= _STORED:
-            rows, columns = np.triu_indices(n, 1)
-            self._kept = np.square(X[rows] - X[columns]).T.copy()
+            self._kept = np.array([pdist(column[:, None], "sqeuclidean") for column in X.T])
 
     def sums(self, weights: FloatArray) -> FloatArray:
         """Sums over the coordinates with weights (d,), for each pair."""

@@ -10,11 +10,11 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from tcgp._threads import single_threaded
 from tcgp._typing import ArrayLike, BoolArray, Bounds, FloatArray
-from tcgp.gp.gaussian_process import Interpolator, check_lengthscales
+from tcgp.gp.gaussian_process import Interpolator
 from tcgp.gp.kernels import SMOOTHNESSES, correlation
 from tcgp.gp.likelihood import ConcentratedLikelihood, LengthscalePrior
 from tcgp.gp.posterior import Factorization, Posterior, solve_mean
-from tcgp.gp.selection import LONGEST, SHORTEST, select_lengthscales, selection_prior
+from tcgp.gp.selection import LONGEST, SHORTEST, selection_prior
 from tcgp.gp.units import Units, check_bounds, check_data, merge_duplicates
 
 __all__ = ["RelaxedGaussianProcess"]
@@ -227,7 +227,6 @@ class RelaxedGaussianProcess(Interpolator):
             rho, completed, variance, freedom = np.full(dim, 0.5 * np.sqrt(dim)), z, 1.0, len(z)
             value = None
         else:
-            first = None if start is None else np.log(check_lengthscales(start, dim, "start") / units.x_width)
             likelihood = RelaxedLikelihood(
                 points,
                 z,
@@ -236,14 +235,7 @@ class RelaxedGaussianProcess(Interpolator):
                 prior=selection_prior(self.selection, dim, self.prior),
                 restricted=self.selection == "reml",
             )
-            log_rho = select_lengthscales(
-                likelihood,
-                start=first,
-                n_starts=self.n_starts,
-                shortest=self.shortest,
-                longest=self.longest,
-                refine=refine,
-            )
+            log_rho = self._select(likelihood, units, start, refine)
             rho, completed, variance = np.exp(log_rho), likelihood.complete(log_rho), None
             freedom = likelihood.degrees_of_freedom
             value = None if self.selection == "ml" else -likelihood.value(log_rho)

@@ -384,17 +384,21 @@ def test_optimize_acqf_finds_the_maximum_of_a_dense_grid():
         model, y.min(), calibrate(model, maximize=False), maximize=False
     )
     bounds = torch.tensor([[0.0, 0.0], [1.0, 1.0]], dtype=torch.double)
-    # The law has beta = 7.9: walls of thousands of units stand between two peaks, -4.69 and -4.98, and which of
-    # them the restarts of one call see is a matter of its random samples.
+    # The law has beta = 7.9: log EI falls to -1e20 between its peaks. Restarts that share one L-BFGS run, BoTorch's
+    # default, share its stopping rule too, and such values end it before the best restart is at its top.
     values = []
     for seed in range(3):
         with manual_seed(seed):
-            x, value = optimize_acqf(acquisition, bounds, q=1, num_restarts=10, raw_samples=128)
+            x, value = optimize_acqf(
+                acquisition, bounds, q=1, num_restarts=5, raw_samples=128, options={"batch_limit": 1}
+            )
+            around = (x + 1e-3 * torch.randn(200, 1, 2, dtype=torch.double)).clamp(0.0, 1.0)
         assert x.shape == (1, 2)
+        assert value >= acquisition(around).max() - 1e-9
         values.append(value.item())
     side = torch.linspace(0, 1, 60, dtype=torch.double)
     grid = torch.cartesian_prod(side, side)[:, None]
-    assert max(values) >= acquisition(grid).max() - 1e-9
+    assert values[0] >= acquisition(grid).max() - 1e-9
 
 
 def test_posterior_transform_that_turns_the_sign_minimizes():

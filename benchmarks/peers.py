@@ -10,7 +10,7 @@ it, at a distance of 1e-3 to 0.3 of the box, as the points of a run do. Dixon-Pr
 
 "warm" is the mean of the iterations after the first (3, ours 15) and "cold" the first one. Ours search the lengthscales
 from scratch in a cold iteration, and again when the data have grown by a quarter, for each member of auto: their "mean"
-is a warm iteration and that share of a cold fit. BoTorch, scikit-optimize and SMT fit from scratch every time. Times are
+is a warm iteration and that share of a cold fit. BoTorch, scikit-optimize and SMT fit from scratch each time. Times are
 processor time (wall time is kept too). A peer that needs more than ``--limit`` seconds for an iteration is stopped, and
 not tried with more data. Each measurement goes to ``--store`` at once; one that is there already is not repeated.
 """
@@ -158,12 +158,8 @@ def measure(name: str, optimize: Peer, data: tuple, iterations: int, limit: floa
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0.0)
     if status != "ok":
-        yield {
-            "kind": "warm",
-            "iterations": str(len(clock.iterations)),
-            "cpu": f"{limit:g}",
-            "status": status,
-        }
+        cpu = f"{limit:g}" if status.startswith("over") else ""
+        yield {"kind": "warm", "iterations": str(len(clock.iterations)), "cpu": cpu, "status": status}
     done = clock.iterations
     cold = [i == 0 or iteration.get("from scratch", 0.0) > 0.0 for i, iteration in enumerate(done)]
     for kind in ("cold", "warm"):

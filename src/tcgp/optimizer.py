@@ -522,11 +522,12 @@ class Optimizer:
         """The criterion of the model, weighed by the chance of success where evaluations have failed."""
         from tcgp.criteria import LogExpectedImprovement, LowerConfidenceBound
         from tcgp.feasibility import Feasibility, WeightedCriterion
+        from tcgp.laws.tabulated import tabulated
 
         U, y = self.history.successes
         criterion: Criterion
         if self.settings.criterion == "ei":
-            criterion, weight = LogExpectedImprovement(model, float(y.min())), 1.0
+            criterion, weight = LogExpectedImprovement(model, float(y.min()), tabulated(model.law)), 1.0
         else:
             criterion, weight = LowerConfidenceBound(model, self.settings.epsilon), _standard_deviation(y)
         failed = self.history.failures

@@ -11,6 +11,7 @@ import numpy as np
 from tcgp._typing import FloatArray
 from tcgp.criteria import formulas
 from tcgp.laws import Law
+from tcgp.laws.base import Improvement
 
 __all__ = [
     "ExpectedImprovement",
@@ -58,10 +59,15 @@ class LogExpectedImprovement:
 
     model: PredictiveModel
     best: float
+    improvement: Improvement | None = None  # in the place of the model's law, for instance a table of it
 
     def __call__(self, X: FloatArray) -> FloatArray:
         """Log EI at the rows of X, of shape (m,); -inf where EI is zero."""
-        return formulas.log_expected_improvement(*self.model.predict_arrays(X), self.model.law, self.best)
+        return formulas.log_expected_improvement(*self.model.predict_arrays(X), self._law, self.best)
+
+    @property
+    def _law(self) -> Improvement:
+        return self.improvement or self.model.law
 
     def value_and_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Log EI (m,) and its gradient (m, d), which is zero where log EI is not differentiable.
@@ -74,7 +80,7 @@ class LogExpectedImprovement:
             a = (self.best - mean) / sd
             if not positive.all():
                 a[~positive] = 0.0
-            log_g, rho = self.model.law.log_improvement_and_slope(a)
+            log_g, rho = self._law.log_improvement_and_slope(a)
             value = np.log(sd) + log_g
             gradient = ((1.0 - a * rho) / sd)[:, None] * sd_gradient
             gradient -= (rho / sd)[:, None] * mean_gradient

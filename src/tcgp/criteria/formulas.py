@@ -14,6 +14,7 @@ import numpy as np
 
 from tcgp._typing import FloatArray
 from tcgp.laws import Law
+from tcgp.laws.base import Improvement
 
 __all__ = [
     "expected_improvement",
@@ -43,7 +44,7 @@ def expected_improvement(mean: FloatArray, sd: FloatArray, law: Law, best: float
         return np.where(positive, improvement, np.maximum(best - mean, 0.0))
 
 
-def log_expected_improvement(mean: FloatArray, sd: FloatArray, law: Law, best: float) -> FloatArray:
+def log_expected_improvement(mean: FloatArray, sd: FloatArray, law: Improvement, best: float) -> FloatArray:
     """Logarithm of EI, accurate where EI itself underflows; -inf where EI is zero."""
     a = standardize(best, mean, sd)
     positive = sd > 0.0

@@ -6,11 +6,23 @@ from typing import Protocol, runtime_checkable
 
 from tcgp._typing import ArrayLike, FloatArray
 
-__all__ = ["Law"]
+__all__ = ["Improvement", "Law"]
+
+
+class Improvement(Protocol):
+    """The part of a law that a search of its expected improvement needs."""
+
+    def log_improvement(self, a: ArrayLike) -> FloatArray:
+        """Logarithm of E[(a − R)₊], finite far below where the improvement underflows."""
+        ...
+
+    def log_improvement_and_slope(self, a: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """`log_improvement` and its derivative, cdf / improvement, for less than the price of both."""
+        ...
 
 
 @runtime_checkable
-class Law(Protocol):
+class Law(Improvement, Protocol):
     """The distribution of a standardized prediction error R = (f(x) − f_n(x)) / sigma_n(x).
 
     A law is all that a criterion needs to know of a method: the predictive CDF at x is
@@ -43,14 +55,6 @@ class Law(Protocol):
 
     def improvement(self, a: ArrayLike) -> FloatArray:
         """g(a) = E[(a − R)₊], an increasing convex function whose derivative is `cdf`."""
-        ...
-
-    def log_improvement(self, a: ArrayLike) -> FloatArray:
-        """Logarithm of `improvement`, finite far below where the improvement underflows."""
-        ...
-
-    def log_improvement_and_slope(self, a: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """`log_improvement` and its derivative, cdf / improvement, for less than the price of both."""
         ...
 
     def variance(self) -> FloatArray:

@@ -3,10 +3,9 @@
     python benchmarks/growth.py [--n 1000 2000] [--iterations 20] [--botorch]      (needs torch==2.13.0, botorch)
 
 Rosenbrock in d = 10, n uniform points, then iterations of tcGP on one thread, in processor time. The first fits from
-scratch; of the others most keep the lengthscales and some refine them: their mean is given, fit with calibration and
-maximiser apart, in
-seconds and in evaluations of our likelihood with its gradient. BoTorch fits from scratch every time: `SingleTaskGP`,
-`fit_gpytorch_mll`, LogEI, `optimize_acqf` with 10 restarts and 512 raw samples, one iteration.
+scratch; of the others most keep the lengthscales and some refine them. Their mean is given, fit with calibration and
+maximiser apart, in seconds and in evaluations of our likelihood with its gradient. BoTorch fits from scratch every
+time: `SingleTaskGP`, `fit_gpytorch_mll`, LogEI, `optimize_acqf` with 10 restarts and 512 raw samples, one iteration.
 
 Memory is the growth of the largest resident set while the iterations run, the first included, in units of n^2 doubles.
 Each measurement has a process of its own, which first makes an iteration with few data, so that libraries are loaded;

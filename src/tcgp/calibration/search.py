@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from scipy.optimize import minimize
@@ -35,19 +36,30 @@ class TailFit:
         The selected law.
     criterion : str
         Name of the criterion that selected it.
+    threshold : float
+        Threshold below which the law is calibrated.
+    problem : TailProblem or None
+        What it was calibrated on; None when there was nothing.
     value : float
         Value of the criterion at the law; infinite when there was nothing to calibrate on.
     occurrence_ratio : float
         Occurrence ratio κ at the law, 1 when it is occurrence-calibrated.
-    threshold : float
-        Threshold below which the law is calibrated.
     """
 
     law: GeneralizedNormal
     criterion: str
-    value: float
-    occurrence_ratio: float
     threshold: float
+    problem: TailProblem | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def value(self) -> float:
+        if self.problem is None:
+            return np.inf
+        return float(selection_criterion(self.problem, self.law, self.criterion))
+
+    @cached_property
+    def occurrence_ratio(self) -> float:
+        return np.nan if self.problem is None else float(self.problem.occurrence_ratio(self.law))
 
 
 def tail_law(
@@ -106,19 +118,17 @@ def tail_law(
     >>> bool(fit.law.variance() > 1.0)  # the predictions are overconfident: the law is wider than N(0, 1)
     True
     """
-    judge = criterion_named(criterion)
+    criterion_named(criterion)  # refuses a name that is none
     if search not in _SEARCHES:
         raise ValueError(f"search must be one of {', '.join(map(repr, _SEARCHES))}; got {search!r}.")
     y, weights = np.asarray(y, dtype=float), np.asarray(weights, dtype=float)
     if not weights[y <= threshold].sum() > 0.0:
         logger.warning("No observation at or below the threshold %g: the law is left Gaussian.", threshold)
         gaussian = GeneralizedNormal(2.0, np.sqrt(2.0))
-        return TailFit(gaussian, criterion, np.inf, np.nan, threshold)
+        return TailFit(gaussian, criterion, threshold)
     problem = tail_problem(mean, sd, y, weights, threshold)
     law = _SEARCHES[search](problem, criterion, np.random.default_rng(rng))
-    kappa = problem.occurrence_ratio(law)
-    value = judge(problem.thresholded_pit(law), problem.jumps, kappa, problem.excursion_frequency)
-    return TailFit(law, criterion, float(value), float(kappa), threshold)
+    return TailFit(law, criterion, threshold, problem)
 
 
 def _paper_search(problem: TailProblem, criterion: str, rng: np.random.Generator) -> GeneralizedNormal:

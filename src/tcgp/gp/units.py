@@ -50,7 +50,8 @@ class Units:
     def x_to_unit(self, X: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):
             scaled: FloatArray = (X - self.x_low) / self.x_width
-        return np.clip(scaled, -_FARTHEST, _FARTHEST, out=scaled)
+        np.maximum(scaled, -_FARTHEST, out=scaled)
+        return np.minimum(scaled, _FARTHEST, out=scaled)
 
     def y_to_unit(self, y: FloatArray) -> FloatArray:
         return (y / self.y_magnitude - self.y_center) / self.y_scale

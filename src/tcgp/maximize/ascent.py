@@ -6,7 +6,7 @@ its own inverse Hessian, step length and line search, and leaves the batch when 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -176,8 +176,9 @@ class _Batch:
     index: IntArray  # (s,): which start this is
 
     def keep(self, rows: BoolArray) -> None:
-        for field in fields(self):
-            setattr(self, field.name, getattr(self, field.name)[rows])
+        some = np.flatnonzero(rows)
+        for name, array in vars(self).items():
+            setattr(self, name, array.take(some, axis=0))
 
 
 def _begin(
@@ -237,6 +238,8 @@ def _worse_halves(batch: _Batch, sizes: dict[float, int], iteration: int) -> Boo
     """Starts to drop so that, of the ``size`` starts of a race, size / 2^k are left after k halvings."""
     worse = np.zeros(len(batch.f), dtype=bool)
     for period, size in sizes.items():
+        if int(iteration / period) == int((iteration - 1) / period):
+            continue  # between two halvings
         rows = np.flatnonzero(batch.period == period)
         left = max(1, size >> int(iteration / period))
         if len(rows) > left:

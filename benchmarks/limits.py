@@ -8,10 +8,12 @@ same sizes as often as the part makes them (they are counted):
 - fit: the exponentials of the pairs, ``dpotrf`` and the products of the squared differences with the weights for each
   likelihood, ``dpotri`` and the second product for a gradient; ``dpotrf`` and exponentials to condition on the data;
 - calibration: the exponentials of the weights, ``dtrtri`` for leave-one-out, two exponentials for each look-up of a law
-  in a table, and the incomplete gammas where the law is exact. The last column has the incomplete gammas that the
-  look-ups stand for: the limit of a search without tables;
-- scan and ascent: the exponentials of the correlations, ``dtrmm`` (two for a gradient, and two products), and two
-  incomplete gammas for each point.
+  in a table, and the incomplete gammas where the law is exact;
+- scan and ascent: the exponentials of the correlations, ``dtrmm`` (two for a gradient, and two products), two
+  exponentials for each look-up of log EI, and two incomplete gammas for each node of its table.
+
+The last column has the incomplete gammas that the look-ups stand for, one for a probability and two for an improvement:
+what would be the limit without tables.
 
 States are those of peers.py in d = 4. "cold" is the first iteration, "warm" the mean of the six after it. Processor
 time on one thread, the smallest of the repeats, means over functions and states.
@@ -45,7 +47,7 @@ from tcgp.calibration._tail_table import TailTable
 from tcgp.criteria import LogExpectedImprovement
 from tcgp.gp.likelihood import ConcentratedLikelihood
 from tcgp.gp.posterior import Posterior
-from tcgp.laws import GeneralizedNormal
+from tcgp.laws import GeneralizedNormal, tabulated
 from tcgp.maximize import multistart
 
 DIM = 4
@@ -102,7 +104,7 @@ def calls(function: str, n: int, repeat: int) -> dict[str, Counter[Call]]:
 def noted(counts: Counter[Call]) -> Iterator[None]:
     """Count the numerical calls of the block."""
 
-    def note(owner: type, name: str, size: Callable[..., int] = lambda *_: 1) -> None:
+    def note(owner: object, name: str, size: Callable[..., int] = lambda *_: 1) -> None:
         original = vars(owner)[name]
         function = getattr(original, "__func__", original)
 
@@ -124,6 +126,7 @@ def noted(counts: Counter[Call]) -> Iterator[None]:
         note(Posterior, "predict", lambda _, X: len(X))
         note(Posterior, "predict_gradient", lambda _, X: len(X))
         note(TailTable, "log_neg_log_q", lambda _, beta, nu, log_abs: len(beta) * len(log_abs))
+        note(tabulated, "log_gamma_spread_and_ratio", lambda a, x, r: len(x))
         note(GeneralizedNormal, "cdf", lambda law, r: np.broadcast(law.beta, r).size)
         note(GeneralizedNormal, "logcdf", lambda law, r: np.broadcast(law.beta, r).size)
         yield
@@ -133,10 +136,11 @@ def noted(counts: Counter[Call]) -> Iterator[None]:
 
 
 def limit(n: int, counts: Counter[Call]) -> dict[str, Counter[str]]:
-    """Seconds of the bare calls, by part and by kind."""
+    """Seconds of the bare calls, by part and by kind, and their number."""
     seconds = {part: Counter[str]() for part in PARTS}
     for (name, size), times in counts.items():
         part, bare = BARE[name]
+        seconds[part]["calls"] += times
         for kind, spent in bare(n, size).items():
             seconds[part][kind] += times * spent
     return seconds
@@ -223,16 +227,21 @@ BARE: dict[str, tuple[str, Callable[[int, int], dict[str, float]]]] = {
     "log_neg_log_q": ("calibration", lambda _, m: {"exp": 2.0 * exponentials(m), "table": gammas(m)}),
     "cdf": ("calibration", lambda _, m: {"gamma": gammas(m)}),
     "logcdf": ("calibration", lambda _, m: {"gamma": gammas(m)}),
+    "log_gamma_spread_and_ratio": ("scan", lambda _, m: {"gamma": 2.0 * gammas(m)}),  # the table of log EI
     "predict": (
         "scan",
-        lambda n, m: {"exp": exponentials(n * m), "LAPACK": lapack("dtrmm", n, m), "gamma": 2.0 * gammas(m)},
+        lambda n, m: {
+            "exp": exponentials(n * m) + 2.0 * exponentials(m),
+            "LAPACK": lapack("dtrmm", n, m),
+            "table": 2.0 * gammas(m),
+        },
     ),
     "predict_gradient": (
         "ascent",
         lambda n, m: {
-            "exp": exponentials(n * m),
+            "exp": exponentials(n * m) + 2.0 * exponentials(m),
             "LAPACK": 2.0 * lapack("dtrmm", n, m) + 2.0 * product(m, n, DIM),
-            "gamma": 2.0 * gammas(m),
+            "table": 2.0 * gammas(m),
         },
     ),
 }
@@ -243,15 +252,14 @@ BARE: dict[str, tuple[str, Callable[[int, int], dict[str, float]]]] = {
 
 def report_parts(sizes: list[int], functions: list[str], states: int, repeats: int) -> None:
     columns = (
-        "n", "iteration", "part", "ms", "share", "limit, ms", "part / limit",
+        "n", "iteration", "part", "numerical calls", "ms", "share", "limit, ms", "part / limit",
         "LAPACK and BLAS, ms", "exp, ms", "gammaincc, ms", "gammaincc for the tables, ms",
     )  # fmt: skip
     print(f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|")
+    part_seconds(functions[0], min(sizes), 0)  # imports, and the tables that are made once
     for n in sizes:
         cases = [(function, n, s) for function in functions for s in range(states)]
-        needed = [
-            calls(*case) for case in cases
-        ]  # first: the first iteration of all imports and makes tables
+        needed = [calls(*case) for case in cases]
         measured = [[part_seconds(*case) for _ in range(repeats)] for case in cases]
         for label, times in (("cold", 1), ("warm", WARM)):
             scale = 1e3 / (len(cases) * times)
@@ -261,7 +269,14 @@ def report_parts(sizes: list[int], functions: list[str], states: int, repeats: i
                 kinds = [scale * sum(b[part][kind] for b in bare) for kind in KINDS]
                 least = sum(kinds[:3])
                 ratio = f"{ms[part] / least:.1f}" if least else "–"
-                cells = [f"{ms[part]:.2f}", f"{ms[part] / sum(ms.values()):.0%}", f"{least:.2f}", ratio]
+                number = sum(b[part]["calls"] for b in bare) / (len(cases) * times)
+                cells = [
+                    f"{number:.0f}",
+                    f"{ms[part]:.2f}",
+                    f"{ms[part] / sum(ms.values()):.0%}",
+                    f"{least:.2f}",
+                    ratio,
+                ]
                 cells += [f"{k:.2f}" for k in kinds]
                 print(f"| {n} | {label} | {part} | {' | '.join(cells)} |", flush=True)
 

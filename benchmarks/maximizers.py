@@ -1,6 +1,6 @@
 """Multistart against SMC + SLSQP on the criteria of 200 iterations of Bayesian optimization.
 
-Each run starts from 10 d uniform points and evaluates the maximizer of log EI that multistart finds. Both maximizers
+The runs are those of `tcgp.Optimizer`, from 10 d uniform points. Both maximizers
 are timed on the first and on the last ten of its iterations, where the design is spread out and where it clusters.
 SMC keeps its particles from each of these iterations to the next, as in the paper.
 
@@ -50,27 +50,18 @@ class Iteration:
 
 
 def iterations(problem_name: str, method: str, n_iterations: int, seed: int) -> Iterator[Iteration]:
-    """Yield the iterations of one run that fall in the two windows."""
+    """Yield the iterations of one run of the optimizer that fall in the two windows."""
     problem = tcgp.problems.get(problem_name)
     low, high = np.asarray(problem.bounds, dtype=float).T
     dim = len(low)
-    rng = np.random.default_rng(seed)
-    X = rng.random((10 * dim, dim))
-    y = problem.fun(low + X * (high - low))
-    state = None
-    for i in range(n_iterations):
-        order = np.argsort(y, kind="stable")
-        X, y = X[order], y[order]
-        model = tcgp.fit_model(X, y, method, bounds=[(0.0, 1.0)] * dim, rng=rng, state=state)
-        state = model.state
-        iteration = Iteration(X, y, model, first_of_window=i in (0, n_iterations - WINDOW))
-        if i < WINDOW or i >= n_iterations - WINDOW:
-            yield iteration
-        x = multistart.maximize(iteration.criterion, dim, rng=rng, anchors=X).x
-        if np.abs(X - x).max(axis=1).min() < 1e-8:
-            x = rng.random(dim)
-        X = np.vstack([X, x])
-        y = np.append(y, problem.fun(low + x[None] * (high - low)))
+    optimizer = tcgp.Optimizer([(0.0, 1.0)] * dim, method=method, n_initial=10 * dim, rng=seed)
+    for i in range(-10 * dim, n_iterations):
+        x = np.array(optimizer.ask())
+        if 0 <= i < WINDOW or i >= n_iterations - WINDOW:
+            U, y = optimizer.history.successes
+            order = np.argsort(y, kind="stable")
+            yield Iteration(U[order], y[order], optimizer.model, i in (0, n_iterations - WINDOW))
+        optimizer.tell(x.tolist(), float(problem.fun(low + x * (high - low))))
 
 
 def compare(problem_name: str, method: str, n_iterations: int, seed: int) -> np.ndarray:

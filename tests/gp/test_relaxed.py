@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 from tcgp import GaussianProcess, RelaxedGaussianProcess, problems
+from tcgp.gp.kernels import correlation
+from tcgp.gp.posterior import factorize
+from tcgp.gp.relaxed import RelaxedLikelihood
 
 
 def design(name="goldstein-price", n=40, seed=0):
@@ -91,3 +94,20 @@ def test_a_threshold_below_all_data_and_a_plateau_are_usable():
 def test_a_nan_threshold_is_refused():
     with pytest.raises(ValueError, match="threshold must be a number"):
         RelaxedGaussianProcess(float("nan"))
+
+
+def test_clusters_do_not_send_the_pivots_in_circles():
+    # Two points 1e-6 apart make K singular to rounding; with a nugget for each block the search of the free values
+    # went round until its limit.
+    rng = np.random.default_rng(0)
+    centre = np.full(3, 0.4)
+    X = np.vstack([rng.random((30, 3)), centre + 1e-6 * rng.standard_normal((15, 3)), centre[None]])
+    z = np.sum((X - 0.4) ** 2, axis=1) + 0.05 * np.cos(40.0 * X[:, 0])
+    likelihood = RelaxedLikelihood(X, (z - z.mean()) / z.std(), 2, threshold=-0.8)
+    for log_rho in (np.zeros(3), np.log([0.3, 1.0, 3.0]), np.full(3, 1.0)):
+        K = likelihood._matrix(correlation(likelihood._differences.sums(np.exp(-2.0 * log_rho)), 2))
+        factor = factorize(K)
+        assert factor.nugget > 0.0
+        completed, _, converged = likelihood._project(K, factor)
+        assert converged
+        assert (completed[likelihood.relaxed] >= likelihood.threshold).all()

@@ -13,7 +13,7 @@ from tcgp._typing import ArrayLike, BoolArray, Bounds, FloatArray
 from tcgp.gp.gaussian_process import Interpolator
 from tcgp.gp.kernels import SMOOTHNESSES, correlation
 from tcgp.gp.likelihood import ConcentratedLikelihood, LengthscalePrior
-from tcgp.gp.posterior import Factorization, Posterior, solve_mean
+from tcgp.gp.posterior import Factorization, Posterior, factorize, solve_mean
 from tcgp.gp.selection import LONGEST, SHORTEST, selection_prior
 from tcgp.gp.units import Units, check_bounds, check_data, merge_duplicates
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("tcgp")
 
+_EPSILON = float(np.finfo(float).eps)
 _MAX_PIVOTS = 60
 _ROUGH_PIVOTS = 3
 
@@ -65,26 +66,29 @@ class RelaxedLikelihood(ConcentratedLikelihood):
     def complete(self, log_rho: FloatArray) -> FloatArray:
         """The completed values at given log-lengthscales."""
         K = self._matrix(correlation(self._differences.sums(np.exp(-2.0 * log_rho)), self.p))
-        return self._project(_symmetric(K))[0]
+        return self._project(K, factorize(K))[0]
 
     def _solve(self, K: FloatArray, factor: Factorization) -> tuple[FloatArray, float]:
-        completed, a, converged = self._project(_symmetric(K))
+        completed, a, converged = self._project(K, factor)
         if not converged:  # a bound from above: the completed vector is feasible
             _, a, quadratic = solve_mean(factor, completed)
             return a, quadratic
         return a, float(completed @ a)  # the mean drops out: 1'a = 0
 
-    def _project(self, K: FloatArray) -> tuple[FloatArray, FloatArray, bool]:
+    def _project(self, K: FloatArray, factor: Factorization) -> tuple[FloatArray, FloatArray, bool]:
         """Completed values, ``a``, and whether the optimality conditions hold (block principal pivoting)."""
         t, relaxed = self.threshold, self.relaxed
+        K = _symmetric(K, factor.nugget)
+        # The smallest pivot is about the inverse of the condition number: what a and the values are known to.
+        tolerance = max(1e-10, _EPSILON / float(factor.L.diagonal().min()) ** 2)
         values = np.where(relaxed, t, self.z)
         free = self._free
         fewest, patience = self.n + 1, 3
         for _ in range(self._max_pivots):
             completed, a = _solve_given_free(K, values, free)
             scale = float(np.abs(a).max())
-            below = free & (completed < t - 1e-10 * (1.0 + abs(t)))
-            pulled = relaxed & ~free & (a < -1e-10 * scale)
+            below = free & (completed < t - tolerance * (1.0 + abs(t)))
+            pulled = relaxed & ~free & (a < -tolerance * scale)
             wrong = below | pulled
             count = int(wrong.sum())
             if not count:
@@ -104,10 +108,14 @@ class RelaxedLikelihood(ConcentratedLikelihood):
         return np.where(relaxed, np.maximum(completed, t), completed), a, False
 
 
-def _symmetric(K: FloatArray) -> FloatArray:
-    """Full matrix from its lower triangle (the upper one is zero, the diagonal one)."""
+def _symmetric(K: FloatArray, nugget: float) -> FloatArray:
+    """Full matrix from its lower triangle (the upper one is zero), with the nugget that its factor needed.
+
+    All pivots must see one matrix: with nuggets of their own the blocks of a nearly singular K contradict each other,
+    and the pivots go round in circles.
+    """
     full: FloatArray = K + K.T
-    full.ravel()[:: len(K) + 1] = 1.0
+    full.ravel()[:: len(K) + 1] = 1.0 + nugget
     return full
 
 

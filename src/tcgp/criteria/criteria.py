@@ -75,17 +75,15 @@ class LogExpectedImprovement:
         With ``rho = F / g``: ``grad log EI = [(1 - a rho) grad sd - rho grad mean] / sd``.
         """
         mean, sd, mean_gradient, sd_gradient = self.model.predict_gradient(X)
-        positive = sd > 0.0
+        certain = np.flatnonzero(sd <= 0.0)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             a = (self.best - mean) / sd
-            if not positive.all():
-                a[~positive] = 0.0
+            a[certain] = 0.0
             log_g, rho = self._law.log_improvement_and_slope(a)
             value = np.log(sd) + log_g
             gradient = ((1.0 - a * rho) / sd)[:, None] * sd_gradient
             gradient -= (rho / sd)[:, None] * mean_gradient
-            if not positive.all():
-                value = np.where(positive, value, np.log(np.maximum(self.best - mean, 0.0)))
+            value[certain] = np.log(np.maximum(self.best - mean[certain], 0.0))
         differentiable = np.isfinite(gradient)
         if not differentiable.all():
             gradient[~differentiable.all(axis=1)] = 0.0

@@ -288,9 +288,9 @@ def _learn(batch: _Batch, s: FloatArray, g_new: FloatArray, accepted: BoolArray)
         diagonal = np.fmin(np.fmax(diagonal, floor), _FLATNESS * floor)
         batch.H[first] = diagonal[:, :, None] * np.eye(s.shape[1])
         batch.fresh &= ~first
-    w = np.divide(1.0, sy, out=np.zeros_like(sy), where=curved)
+    w = np.where(curved, 1.0 / sy, 0.0)[:, None]
     Hy = np.einsum("sij,sj->si", batch.H, y)
-    u = (0.5 * (1.0 + _dot(y, Hy) * w) * w)[:, None] * s - w[:, None] * Hy
+    u = w * (0.5 * (1.0 + _dot(y, Hy)[:, None] * w) * s - Hy)
     half = s[:, :, None] * u[:, None, :]
     batch.H += half
     batch.H += half.transpose(0, 2, 1)

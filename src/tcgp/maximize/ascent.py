@@ -23,7 +23,7 @@ _GROWTH = 3.0  # of the inverse Hessian where the criterion curves upwards
 _FLATNESS = 1e3  # largest first ratio of the inverse curvature of a coordinate to that of the whole step
 _HOPE = 4.0  # gains, in units of what the quasi-Newton model promises, that a start may still hope for
 _PATIENCE = 8  # iterations before a start is judged by its hopes
-_CHANCES = 4  # iterations that a race goes on after its leader has arrived
+_CHANCES = 2  # iterations that a race goes on after its leader has arrived
 _SNAP = 1e-12  # coordinates closer than this to a face are on it
 
 

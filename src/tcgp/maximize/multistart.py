@@ -26,7 +26,7 @@ _POOL = 128  # scan points, the best, among which starts are chosen
 _NEIGHBOURS = 8  # scan points that a start must beat around it
 _KNEE = 10.0  # depth, in units of the spread of the best values, below which the criterion is compressed
 _PROBES = np.array([0.1, 0.01, 0.001])  # steps along a coordinate that seems flat
-_TOLERANCE = 1e-9  # of the last gain; log EI has a natural scale of one
+_TOLERANCE = 1e-8  # of the last gain; log EI has a natural scale of one
 
 
 @single_threaded

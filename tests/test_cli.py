@@ -464,6 +464,19 @@ def test_an_interrupt_ends_the_programs_and_keeps_the_journal(number, tmp_path):
     assert not any(is_alive(int(file.read_text())) for file in runs.glob("*/up"))
 
 
+def test_tell_keeps_how_long_a_run_took(tmp_path, capsys):
+    spec = tmp_path / "spec.toml"
+    spec.write_text("budget = 9" + TWO_REALS)
+    journal = tmp_path / "run.jsonl"
+    assert main(["ask", str(journal), "--spec", str(spec), "-n", "2"]) == 0
+    assert main(["tell", str(journal), "--took", "2h", "0", "-1.5"]) == 0
+    assert main(["tell", str(journal), "1", "--failed", "diverged", "--took", "90"]) == 0
+    assert [event["seconds"] for event in events(journal, "tell")] == [7200.0, 90.0]
+    capsys.readouterr()
+    assert main(["tell", str(journal), "2", "1.0", "--took", "long"]) == 2
+    assert "long" in capsys.readouterr().err
+
+
 def test_time_is_over_for_runs_under_way_too(tmp_path, capsys):
     path = write_spec(tmp_path, SLEEPER)
     assert main(["minimize", str(path), "--max-time", "1.5"]) == 1

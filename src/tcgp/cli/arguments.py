@@ -82,6 +82,7 @@ The spec needs only [parameters] here. A point stays pending until it is told; i
 TELL_EPILOG = """\
 examples:
   tcgp tell run.jsonl 3 12.7
+  tcgp tell run.jsonl 3 12.7 --took 6h                           with the time it took, for the report
   tcgp tell run.jsonl 3 --failed "did not converge"
   tcgp tell run.jsonl --x '{"width": 0.5, "layers": 3}' 12.7     a run made earlier, never asked for
 """
@@ -224,12 +225,18 @@ def _add_tell(commands: Any) -> None:
         help="say what a point gave",
         description="Say what a point gave: its value, or that it failed.",
         epilog=TELL_EPILOG,
-        usage="tcgp tell [-h] JOURNAL (ID | --x JSON) (VALUE | --failed REASON)",
+        usage="tcgp tell [-h] JOURNAL (ID | --x JSON) (VALUE | --failed REASON) [--took TIME]",
     )
     parser.add_argument("journal", metavar="JOURNAL", help="file that keeps the campaign")
     parser.add_argument("rest", metavar="ID VALUE", nargs="*", help="id that ask gave, and the value there")
     parser.add_argument("--x", metavar="JSON", help="parameters of a point that was not asked for")
     parser.add_argument("--failed", metavar="REASON", help="the run gave no value, and why")
+    parser.add_argument(
+        "--took",
+        type=_duration,
+        metavar="TIME",
+        help="how long the run took, for the report: seconds, or 10m, 2h",
+    )
     parser.set_defaults(module="tcgp.cli.tell")
 
 
@@ -329,7 +336,7 @@ def arrange(arguments: list[str]) -> list[str]:
     front, back = [], []
     rest = iter(protected)
     for text in rest:
-        if text in ("--x", "--failed"):
+        if text in ("--x", "--failed", "--took"):
             back += [text, *itertools.islice(rest, 1)]
         else:
             front.append(text)

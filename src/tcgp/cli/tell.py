@@ -19,7 +19,7 @@ def run(options: argparse.Namespace) -> int:
     with open_optimizer(options.journal) as optimizer:
         x = _point(options.x) if number is None else _proposed(optimizer, options.journal, number)
         try:
-            optimizer.tell(x, value, reason=options.failed)
+            optimizer.tell(x, value, reason=options.failed, seconds=options.took)
         except ValueError as error:
             raise UsageError(str(error)) from None
         best = optimizer.history.best

@@ -425,7 +425,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path, capsys):
         assert event.pop("seconds") > 0.0  # the one thing that differs
     assert resumed == uninterrupted
     assert [event["id"] for event in events(journal, "ask")] == list(range(16))
-    # At most the run under way at each kill was made again, in a directory of its own.
+    # A run under way at a kill is waited for; only one that was about to start is made in a directory of its own.
     again = [p.name for p in (tmp_path / "spec.tcgp" / "runs").glob("*-*")]
     assert len(again) <= 2
 
@@ -442,6 +442,24 @@ def test_two_workers_lose_nothing_and_repeat_nothing_over_a_kill(tmp_path):
     assert len({tuple(event["x"]) for event in told}) == 14
     again = [p.name for p in (tmp_path / "spec.tcgp" / "runs").glob("*-*")]
     assert len(again) <= 2
+
+
+def test_a_program_under_way_when_the_search_is_killed_is_not_run_twice(tmp_path):
+    # The fourth run says that it is up, and takes its time.
+    code = (
+        "import os, time; open('../starts', 'a').write(os.path.basename(os.getcwd()) + ' ')\n"
+        "if os.getcwd().endswith('0003'): open('up', 'w').close(); time.sleep(1.5)\n"
+        "print(len(open('../starts').read()))"
+    )
+    path = write_spec(tmp_path, code, budget=6)
+    runs = tmp_path / "spec.tcgp" / "runs"
+    process = command("minimize", path)
+    wait_until(lambda: (runs / "0003" / "up").exists() or process.poll() is not None)
+    process.kill()
+    process.communicate()
+    assert main(["minimize", str(path), "--no-plots"]) == 0
+    assert (runs / "starts").read_text().split() == [f"{i:04d}" for i in range(6)]
+    assert [event["y"] for event in events(tmp_path / "spec.tcgp" / "journal.jsonl", "tell")][3] == 20.0
 
 
 SLEEPER = "import os, time; open('pid', 'w').write(str(os.getpid())); os.rename('pid', 'up'); time.sleep(100)"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -229,6 +231,7 @@ def test_a_run_keeps_what_it_was_given_and_what_it_wrote(tmp_path):
     run.finish()
     assert run.directory == (tmp_path / "0007").resolve()
     assert {path.name for path in run.directory.iterdir()} == {
+        ".supervisor",
         "extra",
         "outcome.json",
         "parameters.json",
@@ -334,6 +337,90 @@ def test_closing_a_pool_ends_what_runs(tmp_path):
 def test_what_hinders_the_start_is_not_blamed_on_the_point(tmp_path):
     with SimulatorPool(1, lambda parameters: None) as pool, pytest.raises(FileNotFoundError):
         pool.submit(evaluate, Simulator(["./gone"], tmp_path), {})
+
+
+# ---- runs that outlive the process that started them ----
+
+# Starts a run and dies by SIGKILL while it is under way.
+MURDERED = """
+import os, signal, sys, time
+from tcgp.simulator import Simulator
+run = Simulator(sys.argv[2:], sys.argv[1]).start({"x": 1}, "0003")
+while not (run.directory / "up").exists():
+    time.sleep(0.01)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+# Says that it is up, waits for a file named "go", counts itself, prints its value.
+PATIENT = (
+    "import os, time; open('../count', 'a').write('x'); open('up', 'w').close()\n"
+    "while not os.path.exists('go'): time.sleep(0.01)\n"
+    "print(4.25)"
+)
+
+
+@pytest.fixture
+def orphan(tmp_path):
+    """A run under way whose parent has been killed, and the program that it runs."""
+    command = [*PYTHON, PATIENT]
+    parent = subprocess.run([sys.executable, "-c", MURDERED, str(tmp_path), *command], check=False)
+    assert parent.returncode == -signal.SIGKILL
+    yield Simulator(command, tmp_path)
+    (tmp_path / "0003" / "go").touch()
+
+
+def test_an_orphan_that_still_runs_is_waited_for_and_not_started_again(orphan, tmp_path):
+    with SimulatorPool(1, lambda parameters: "0003") as pool:
+        future = pool.submit(evaluate, orphan, {"x": 1})
+        assert not future.done()
+        (tmp_path / "0003" / "go").touch()
+        outcome = future.result(timeout=60)
+    assert (outcome.value, outcome.reason) == (4.25, None)
+    assert (tmp_path / "count").read_text() == "x"
+    assert json.loads((tmp_path / "0003" / "outcome.json").read_text())["exit_code"] == 0
+
+
+def test_an_orphan_that_has_ended_has_left_its_value(orphan, tmp_path):
+    (tmp_path / "0003" / "go").touch()
+    wait_until(lambda: '"code"' in (tmp_path / "0003" / ".supervisor").read_text())
+    run = orphan.adopt({"x": 1}, "0003")
+    assert run.finish() == 4.25
+    assert run.seconds > 0.0
+    assert (tmp_path / "count").read_text() == "x"
+
+
+def test_an_orphan_can_be_killed(orphan, tmp_path):
+    run = orphan.adopt({"x": 1}, "0003")
+    run.kill()
+    with pytest.raises(RunFailed, match="stopped before its end"):
+        run.finish()
+    assert orphan.adopt({"x": 1}, "0003") is None
+
+
+def test_the_time_of_an_orphan_counts_from_its_start(orphan):
+    late = replace(orphan, timeout=1e-3).adopt({"x": 1}, "0003")
+    with pytest.raises(RunFailed, match=r"no end after 0\.001 s"):
+        late.finish()
+
+
+def test_a_run_of_other_parameters_or_of_another_command_is_not_adopted(orphan):
+    assert orphan.adopt({"x": 2}, "0003") is None
+    assert replace(orphan, command=[*orphan.command, "more"]).adopt({"x": 1}, "0003") is None
+    assert orphan.adopt({"x": 1}, "0004") is None
+    assert orphan.adopt({"x": 1}, None) is None
+
+
+def test_a_run_whose_supervisor_died_without_a_word_is_not_adopted(orphan, tmp_path):
+    notes = json.loads((tmp_path / "0003" / ".supervisor").read_text())
+    os.killpg(notes["pid"], signal.SIGKILL)
+    wait_until(lambda: orphan.adopt({"x": 1}, "0003") is None)
+
+
+def test_a_program_that_cannot_be_executed_hinders_the_start(tmp_path):
+    program = tmp_path / "rubbish"
+    program.write_bytes(b"\x7fELF rubbish")
+    program.chmod(0o755)
+    with pytest.raises(OSError, match="Exec format error"):
+        Simulator([str(program)], tmp_path / "runs").start({})
 
 
 # ---- the example ----

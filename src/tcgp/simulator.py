@@ -3,6 +3,9 @@
 Each run has a directory of its own, in which the program works and which keeps what it was given and what it
 wrote. The program is started from a list of arguments, never through a shell, and a parameter is always one
 piece of one argument, so that no value can be taken for a command.
+
+A run may take hours, and outlive the process that wanted its value. A small supervisor stays with it and writes down
+how it ended; `Simulator.adopt` finds such a run again.
 """
 
 from __future__ import annotations
@@ -41,6 +44,11 @@ __all__ = [
 logger = logging.getLogger("tcgp")
 
 PARAMETERS, STDOUT, STDERR, OUTCOME = "parameters.json", "stdout.txt", "stderr.txt", "outcome.json"
+NOTES = ".supervisor"  # see _supervisor.py
+SUPERVISOR = Path(__file__).with_name("_supervisor.py")
+
+LONGEST_FAREWELL = 5.0  # seconds that a killed program may take to vanish
+ADOPTED_POLL = 0.1  # seconds between two looks at a program that another process has started
 
 LONGEST_OUTPUT = 1 << 22  # bytes from the end of a program's output that are searched for the value
 
@@ -287,16 +295,33 @@ class Simulator:
             (directory / STDOUT).open("wb") as stdout,
             (directory / STDERR).open("wb") as stderr,
         ):
-            process = subprocess.Popen(
+            process = _start_process(
                 arguments,
+                directory / NOTES,
                 stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,
                 cwd=directory,
                 env={**os.environ, **self.environment},
-                start_new_session=True,  # a process group of its own: a timeout ends its children too
             )
         return Run(self, directory, arguments, process)
+
+    def adopt(self, parameters: Mapping[str, Any], name: str | None) -> Run | None:
+        """The run of that name, if another process has started it with this command and it has ended or still runs.
+
+        A run that was killed, or whose machine went down, is not worth adopting. On Windows there is none.
+        """
+        directory = _last_directory(Path(self.runs), name)
+        if directory is None or sys.platform == "win32":
+            return None
+        arguments = self.arguments(parameters)
+        notes = _read_notes(directory / NOTES)
+        if notes.get("command") != arguments or _read_json(directory / PARAMETERS) != dict(parameters):
+            return None
+        process = _Adopted(directory / NOTES)
+        if "code" not in notes and process.poll() is not None:
+            return None
+        return Run(self, directory, arguments, process, age=max(time.time() - notes["started"], 0.0))
 
 
 class Run:
@@ -312,11 +337,16 @@ class Run:
     """
 
     def __init__(
-        self, simulator: Simulator, directory: Path, arguments: list[str], process: subprocess.Popen[bytes]
+        self,
+        simulator: Simulator,
+        directory: Path,
+        arguments: list[str],
+        process: subprocess.Popen[bytes] | _Adopted,
+        age: float = 0.0,
     ) -> None:
         self.directory = directory
         self._simulator, self._arguments, self._process = simulator, arguments, process
-        self._start = time.monotonic()
+        self._start = time.monotonic() - age
         self._killed = False
         self.seconds: float | None = None
 
@@ -343,27 +373,36 @@ class Run:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        _await_end_of_group(self._process.pid)
 
     def _value(self) -> float:
         timeout = self._simulator.timeout
+        left = None if timeout is None else max(self._start + timeout - time.monotonic(), 0.0)
         try:
-            code = self._process.wait(timeout)
+            self._process.wait(left)
         except subprocess.TimeoutExpired:
             self.kill()
             raise RunFailed(f"no end after {timeout:g} s") from None
         if self._killed:
             raise RunFailed("stopped before its end")
-        if code != 0:
-            raise RunFailed(_how_it_ended(code) + self._last_words())
+        if self._code != 0:
+            raise RunFailed(_how_it_ended(self._code) + self._last_words())
         return self._simulator.objective.read(self.directory)
+
+    @property
+    def _code(self) -> int:
+        """How the program ended; the supervisor says it, unless it was killed too or there is none."""
+        notes = _read_notes(self.directory / NOTES)
+        return int(notes["code"]) if "code" in notes else int(self._process.returncode or 0)
 
     def _record(self, value: float | None, reason: str | None) -> None:
         """Keep what came of the run, beside what it wrote."""
-        self.seconds = round(time.monotonic() - self._start, 3)
+        elapsed = time.monotonic() - self._start
+        self.seconds = round(_read_notes(self.directory / NOTES).get("seconds", elapsed), 3)
         outcome = {
             "value": value,
             "reason": reason,
-            "exit_code": self._process.returncode,
+            "exit_code": self._code,
             "seconds": self.seconds,
             "command": self._arguments,
         }
@@ -378,6 +417,29 @@ class Run:
         # The same trouble reads the same in every run: reasons are counted.
         line = line.replace(str(self.directory), ".")
         return f": {printable(line)}" if line else ""
+
+
+class _Adopted:
+    """The supervisor of a run that another process started, as `subprocess.Popen` would show it."""
+
+    def __init__(self, notes: Path) -> None:
+        self._notes = notes
+        self.pid = int(_read_notes(notes)["pid"])
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """None as long as it lives; a dead one has let go of its lock."""
+        if self.returncode is None and not _is_locked(self._notes):
+            self.returncode = -signal.SIGKILL  # if it had ended by itself its notes would say more
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        end = None if timeout is None else time.monotonic() + timeout
+        while (code := self.poll()) is None:
+            if end is not None and time.monotonic() >= end:
+                raise subprocess.TimeoutExpired("a run under way", timeout or 0.0)
+            time.sleep(ADOPTED_POLL)
+        return code
 
 
 class SimulatorPool:
@@ -402,11 +464,13 @@ class SimulatorPool:
     def submit(
         self, evaluate: Callable[..., Outcome], simulator: Simulator, parameters: Mapping[str, Any]
     ) -> Future[Outcome]:
-        """Start a run. What hinders its start is not the fault of the point: it is raised here.
+        """Start a run, or adopt it if it is under way. What hinders its start is not the fault of the point: it is
+        raised here.
 
         ``evaluate``, which would name the type of an exception in its reason, is not needed.
         """
-        run = simulator.start(parameters, self._name_of(parameters))
+        name = self._name_of(parameters)
+        run = simulator.adopt(parameters, name) or simulator.start(parameters, name)
         self._runs.add(run)
         return self._threads.submit(self._outcome, run)
 
@@ -467,6 +531,71 @@ def _as_number(text: str) -> float | None:
         return float(re.sub("[dD](?=[-+]?[0-9]+$)", "e", text.strip()))
     except ValueError:
         return None
+
+
+def _start_process(arguments: list[str], notes: Path, **options: Any) -> subprocess.Popen[bytes]:
+    """Start a program under a supervisor, in a process group of its own: a timeout ends its children too."""
+    if sys.platform == "win32" or not sys.executable:
+        return subprocess.Popen(arguments, start_new_session=True, **options)
+    receiver, sender = os.pipe()
+    try:
+        command = [sys.executable, "-I", "-S", str(SUPERVISOR), str(notes), str(sender), *arguments]
+        process = subprocess.Popen(command, start_new_session=True, pass_fds=[sender], **options)
+    finally:
+        os.close(sender)
+        with os.fdopen(receiver) as pipe:
+            answer = pipe.read()  # until the program has started
+    if answer:
+        process.wait()
+        number, reason = json.loads(answer)
+        raise OSError(number, reason, arguments[0])
+    return process
+
+
+def _await_end_of_group(number: int) -> None:
+    """Wait until the program under a killed supervisor has gone too; it is no child of ours that we could wait for."""
+    if sys.platform == "win32":
+        return
+    end = time.monotonic() + LONGEST_FAREWELL
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        while time.monotonic() < end:
+            os.killpg(number, 0)
+            time.sleep(0.005)
+
+
+def _read_notes(path: Path) -> dict[str, Any]:
+    """The last whole line of a supervisor's notes; nothing if there is none."""
+    if not path.is_file():
+        return {}
+    for line in reversed(_tail(path).splitlines()):
+        facts = _loads(line)
+        if isinstance(facts, dict) and isinstance(facts.get("pid"), int):
+            return facts
+    return {}
+
+
+def _is_locked(path: Path) -> bool:
+    """Whether the supervisor that wrote these notes lives."""
+    import fcntl
+
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def _read_json(path: Path) -> object:
+    return _loads(path.read_text(encoding="utf-8", errors="replace")) if path.is_file() else None
+
+
+def _last_directory(root: Path, name: str | None) -> Path | None:
+    """The latest of the directories that runs of this name were given."""
+    if name is None or not (root / name).is_dir():
+        return None
+    candidates = (name if i == 1 else f"{name}-{i}" for i in itertools.count(1))
+    return [root / c for c in itertools.takewhile(lambda c: (root / c).is_dir(), candidates)][-1].resolve()
 
 
 def _new_directory(root: Path, name: str | None) -> Path:

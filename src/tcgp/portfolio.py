@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
+import bisect
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,15 @@ __all__ = ["fit_best_member", "member_due", "turns_passed"]
 
 # Members are compared by their leave-one-out predictions below this quantile of the data.
 COMPARISON_LEVEL = 0.25
+# Share of the way from the median to the best value that counts as an improvement.
+SMALLEST_GAIN = 1e-3
 
 
 def turns_passed(values: Iterable[float | None], n_pending: int) -> int:
     """How often the turn has passed on: a member keeps it as long as its proposals are improvements.
+
+    A gain below a thousandth of the way from the median of the values to the best one is none: a member that polishes a
+    local minimum would else keep the turn for ever.
 
     Parameters
     ----------
@@ -35,16 +40,23 @@ def turns_passed(values: Iterable[float | None], n_pending: int) -> int:
     Examples
     --------
     >>> from tcgp.portfolio import turns_passed
-    >>> turns_passed([5.0, 3.0, 4.0, 2.0, None], n_pending=0)
-    2
+    >>> turns_passed([5.0, 3.0, 4.0, 2.0, None, 1.9999], n_pending=0)
+    3
     """
-    best, passed = math.inf, n_pending
+    passed = n_pending
+    known: list[float] = []  # in order of size
     for value in values:
-        if value is not None and value < best:
-            best = value
-        else:
+        if value is None:
             passed += 1
+            continue
+        if known and not known[0] - value > SMALLEST_GAIN * (_median(known) - known[0]):
+            passed += 1
+        bisect.insort(known, value)
     return passed
+
+
+def _median(ordered: Sequence[float]) -> float:
+    return 0.5 * (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2])
 
 
 def member_due(method: str, turn: int) -> tuple[int, Member]:

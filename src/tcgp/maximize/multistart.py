@@ -60,7 +60,7 @@ def maximize(
         Points near which large values are likely, the likeliest first: the best points observed. Improvement
         is often confined to their close neighbourhood, which a uniform scan never hits.
     n_scan : int, optional
-        Number of points scanned; 1408 + 32 d by default, and no more than 1920.
+        Number of points scanned; 1920 + 32 d by default, and no more than 2432.
     n_starts : int, optional
         Number of starts; 64 by default.
 
@@ -85,7 +85,7 @@ def maximize(
     if dim < 1:
         raise ValueError(f"dim must be at least 1, got {dim!r}: a cube needs a coordinate")
     generator = np.random.default_rng(rng)
-    n_scan = 1408 + 32 * min(dim, 16) if n_scan is None else n_scan
+    n_scan = 1920 + 32 * min(dim, 16) if n_scan is None else n_scan
     n_starts = _N_STARTS if n_starts is None else n_starts
     if not 1 <= n_starts <= n_scan:
         raise ValueError(f"n_starts must lie between 1 and n_scan = {n_scan}, got {n_starts!r}")

@@ -33,6 +33,7 @@ FIXED_COLOURS = {
 OTHER_COLOURS = ("#d7301f", "#0072b2", "#009e73", "#e69f00", "#56b4e9", "#cc79a7", "#999999", "#f0e442")
 
 PANEL = (3.1, 2.5)  # inches
+FAINTEST_SCORE = 1e-12  # share of the largest, below which a score is not shown
 
 
 def draw(layout: str, curves: Mapping[str, Sequence[Curves]], targets: Mapping[str, float]) -> Figure:
@@ -97,6 +98,11 @@ def _calibration(curves: Mapping[str, Sequence[Curves]], targets: Mapping[str, f
             ax.set(title=f"{title} at m_n, median", xlabel="evaluations")
             if score != "tks_pit":
                 ax.set_yscale("log")
+                # A light tail gives scores of 1e-300: all that far below the others is "none".
+                shown = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in ax.lines])
+                highest = float(np.nanmax(shown, initial=0.0))
+                if np.nanmin(shown, initial=np.inf) < FAINTEST_SCORE * highest:
+                    ax.set_ylim(FAINTEST_SCORE * highest, 3.0 * highest)
     return _finish(figure, axes, curves)
 
 

@@ -124,9 +124,10 @@ class History:
         self.n_design = 0
         self._by_point: dict[tuple[Any, ...], Evaluation] = {}
         self._codes: dict[tuple[Any, ...], list[float]] = {}  # of all points, evaluated or pending
-        self._matrix: FloatArray = np.empty(
-            (0, space.dim)
-        )  # the same as an array, when it was last asked for
+        # The same as an array, when it was last asked for.
+        self._matrix: FloatArray = np.empty((0, space.dim))
+        # The number of evaluations, and `_arrays` of that many.
+        self._made: tuple[int, tuple[FloatArray, FloatArray, FloatArray]] | None = None
 
     def add_proposal(self, proposal: Proposal) -> None:
         """Note that a point is being evaluated."""
@@ -186,14 +187,25 @@ class History:
 
     @property
     def successes(self) -> tuple[FloatArray, FloatArray]:
-        """Codes (n, dim) and values (n,) of the evaluations that succeeded, in order."""
-        done = [e for e in self.evaluations if not e.failed]
-        return self._codes_of(done), np.array([e.y for e in done], dtype=np.float64)
+        """Codes (n, dim) and values (n,) of the evaluations that succeeded, in order; not to be written to."""
+        return self._arrays()[:2]
 
     @property
     def failures(self) -> FloatArray:
-        """Codes of the evaluations that failed, of shape (m, dim)."""
-        return self._codes_of([e for e in self.evaluations if e.failed])
+        """Codes of the evaluations that failed, of shape (m, dim); not to be written to."""
+        return self._arrays()[2]
+
+    def _arrays(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Codes and values of the successes and codes of the failures: made once after each evaluation."""
+        n = len(self.evaluations)
+        if self._made is None or self._made[0] != n:
+            done = [e for e in self.evaluations if not e.failed]
+            values = np.array([e.y for e in done], dtype=np.float64)
+            arrays = (self._codes_of(done), values, self._codes_of([e for e in self.evaluations if e.failed]))
+            for array in arrays:
+                array.setflags(write=False)
+            self._made = n, arrays
+        return self._made[1]
 
     def _codes_of(self, evaluations: list[Evaluation]) -> FloatArray:
         codes = [self._codes[tuple(e.x)] for e in evaluations]

@@ -102,7 +102,7 @@ class Optimizer:
     method : str
         Predictive model; see `tcgp.fit_model`. ``"auto"`` lets three take turns: tcGP, the relaxed GP (reGP, with
         maximum a posteriori lengthscales) and a GP that smooths. A model keeps its turn while its proposals improve
-        on the best value. ``"tcgp"`` is the paper's method.
+        on the best value, by a thousandth of its distance to the median. ``"tcgp"`` is the paper's method.
     criterion : {"ei", "lcb"}
         Expected improvement, or the lower confidence bound of level ``epsilon``.
     n_initial : int, optional

@@ -126,11 +126,14 @@ def test_heat_map_is_over_the_parameters_along_which_the_mean_changes_most(data:
     assert len(over["mean"]) == len(over["x"]) * len(over["y"])
 
 
-def test_calibration_is_the_leave_one_out_scores(data: dict, optimizer: Optimizer) -> None:
+@pytest.mark.parametrize("method", ["tcgp", "gp"])
+def test_calibration_is_the_leave_one_out_scores(method: str) -> None:
+    optimizer = tcgp.minimize(simulate, SPACE, n_evals=18, n_initial=12, rng=3, method=method).optimizer
     model = optimizer.model
     assert model is not None
-    plain, own = data["calibration"]["models"]
-    for shown, law in ((plain, Normal()), (own, model.law)):
+    laws = [Normal(), model.law] if method == "tcgp" else [Normal()]
+    data = report_data(optimizer, RUNNING, fit=True)
+    for shown, law in zip(data["calibration"]["models"], laws, strict=True):
         scores = loo_scores(model, law=law)
         assert shown["kappa"] == pytest.approx(scores.kappa, rel=1e-3)  # four digits are kept
         assert shown["r"] == pytest.approx(scores.occurrence, rel=1e-3)

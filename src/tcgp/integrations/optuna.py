@@ -204,7 +204,7 @@ class TailCalibratedSampler(BaseSampler):
         proposal, new = ask(
             parameters.space, evaluations, pending, seed=seed, state=state, settings=self._settings
         )
-        return proposal, new and {"names": parameters.names, "n": len(evaluations), **new}
+        return proposal, new and {"names": parameters.names, "told": len(evaluations), **new}
 
     def _settle(self, study: Study, trial: FrozenTrial, parameters: _Parameters, x: Point) -> bool:
         """Whether the point may be kept: no other trial has it.
@@ -341,14 +341,14 @@ def _holds(distribution: BaseDistribution, internal: float) -> bool:
 
 
 def _latest_state(trials: Iterable[FrozenTrial], names: list[str], n: int) -> dict[str, Any] | None:
-    """State of the model of the same parameters with most data, but fewer than n."""
-    return max(_states(trials, names, n), key=lambda state: int(state["n"]), default=None)
+    """State of the model of the same parameters that was told most, but less than n evaluations."""
+    return max(_states(trials, names, n), key=lambda state: int(state["told"]), default=None)
 
 
 def _states(trials: Iterable[FrozenTrial], names: list[str], n: int) -> Iterator[dict[str, Any]]:
     for trial in trials:
         state = _read(trial, STATE)
-        if state is not None and state["names"] == names and state["n"] < n:
+        if state is not None and state["names"] == names and state.get("told", n) < n:
             yield state
 
 

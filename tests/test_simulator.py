@@ -415,6 +415,17 @@ def test_a_run_whose_supervisor_died_without_a_word_is_not_adopted(orphan, tmp_p
     wait_until(lambda: orphan.adopt({"x": 1}, "0003") is None)
 
 
+@pytest.mark.parametrize(
+    "wrong", [{"pid": 0}, {"pid": "1"}, {"started": None}, {"code": "0"}, {"seconds": "1"}]
+)
+def test_notes_that_no_supervisor_writes_are_not_believed(orphan, tmp_path, wrong):
+    notes = tmp_path / "0003" / ".supervisor"
+    facts = json.loads(notes.read_text())
+    os.killpg(facts["pid"], signal.SIGKILL)
+    notes.write_text(json.dumps({**facts, "code": 0, "seconds": 1.0, **wrong}) + "\n")
+    assert orphan.adopt({"x": 1}, "0003") is None
+
+
 def test_a_program_that_cannot_be_executed_hinders_the_start(tmp_path):
     program = tmp_path / "rubbish"
     program.write_bytes(b"\x7fELF rubbish")

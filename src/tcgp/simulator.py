@@ -21,7 +21,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -318,8 +318,9 @@ class Simulator:
         notes = _read_notes(directory / NOTES)
         if notes.get("command") != arguments or _read_json(directory / PARAMETERS) != dict(parameters):
             return None
-        process = _Adopted(directory / NOTES)
-        if "code" not in notes and process.poll() is not None:
+        process = _Adopted(directory / NOTES, notes["pid"])
+        # The last word is written before the lock is let go: it is read after the look at the lock.
+        if process.poll() is not None and "code" not in _read_notes(directory / NOTES):
             return None
         return Run(self, directory, arguments, process, age=max(time.time() - notes["started"], 0.0))
 
@@ -422,9 +423,8 @@ class Run:
 class _Adopted:
     """The supervisor of a run that another process started, as `subprocess.Popen` would show it."""
 
-    def __init__(self, notes: Path) -> None:
-        self._notes = notes
-        self.pid = int(_read_notes(notes)["pid"])
+    def __init__(self, notes: Path, pid: int) -> None:
+        self._notes, self.pid = notes, pid
         self.returncode: int | None = None
 
     def poll(self) -> int | None:
@@ -564,14 +564,22 @@ def _await_end_of_group(number: int) -> None:
 
 
 def _read_notes(path: Path) -> dict[str, Any]:
-    """The last whole line of a supervisor's notes; nothing if there is none."""
+    """The last whole line of a supervisor's notes; nothing if there is none that makes sense."""
     if not path.is_file():
         return {}
     for line in reversed(_tail(path).splitlines()):
         facts = _loads(line)
-        if isinstance(facts, dict) and isinstance(facts.get("pid"), int):
+        if isinstance(facts, dict) and _is_sensible(facts):
             return facts
     return {}
+
+
+def _is_sensible(facts: Mapping[str, Any]) -> bool:
+    """Whether notes, which lie where the program can write, are of the kind that a supervisor makes."""
+    pid, code = facts.get("pid"), facts.get("code", 0)
+    times = (facts.get("started"), facts.get("seconds", 0.0))
+    whole = isinstance(pid, int) and isinstance(code, int) and pid > 1
+    return whole and all(isinstance(time, int | float) for time in times)
 
 
 def _is_locked(path: Path) -> bool:
@@ -592,21 +600,27 @@ def _read_json(path: Path) -> object:
 
 def _last_directory(root: Path, name: str | None) -> Path | None:
     """The latest of the directories that runs of this name were given."""
-    if name is None or not (root / name).is_dir():
+    if name is None:
         return None
-    candidates = (name if i == 1 else f"{name}-{i}" for i in itertools.count(1))
-    return [root / c for c in itertools.takewhile(lambda c: (root / c).is_dir(), candidates)][-1].resolve()
+    taken = list(itertools.takewhile(Path.is_dir, (root / candidate for candidate in _directories(name))))
+    return taken[-1].resolve() if taken else None
+
+
+def _directories(name: str) -> Iterator[str]:
+    """What the directories of runs of this name are called, in their order."""
+    if not name or name in (".", "..") or set(name) & set("/\\\0"):
+        raise ValueError(f"{name!r} is not the name of a directory")
+    return (name if i == 1 else f"{name}-{i}" for i in itertools.count(1))
 
 
 def _new_directory(root: Path, name: str | None) -> Path:
     """A directory that did not exist before: a run never mixes with what another one left."""
     root.mkdir(parents=True, exist_ok=True)
-    if name is not None and (not name or name in (".", "..") or set(name) & set("/\\\0")):
-        raise ValueError(f"{name!r} is not the name of a directory")
+    candidates: Iterator[str]
     if name is None:
         candidates = (f"{i:04d}" for i in itertools.count(sum(1 for _ in root.iterdir())))
     else:
-        candidates = (name if i == 1 else f"{name}-{i}" for i in itertools.count(1))
+        candidates = _directories(name)
     for candidate in candidates:
         with contextlib.suppress(FileExistsError):
             (root / candidate).mkdir()

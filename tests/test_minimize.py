@@ -656,3 +656,13 @@ def test_the_progress_line_rewrites_itself_on_a_terminal() -> None:
     assert "1 failed" in first
     assert "best 0.5" in second
     assert second.endswith("\n")
+
+
+def test_the_default_gets_on_with_many_parameters_and_few_data():
+    """Thirty lengthscales from forty data by maximum likelihood fit anything: tcGP finds nothing better here."""
+
+    def sphere(x):
+        return float(np.sum((np.asarray(x) - 0.3) ** 2))
+
+    result = tcgp.minimize(sphere, [(-2.0, 2.0)] * 30, n_evals=60, n_initial=40, rng=0)
+    assert result.fun < 0.5 * result.func_vals[:40].min()

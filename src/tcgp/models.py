@@ -269,9 +269,9 @@ METHODS: dict[str, _Method] = {
         False,
         _SHARED | {"delta": 0.05, "search": "fast", "rule": 0},
         members=(
-            Member("tcgp"),
-            Member("regp", {"selection": "map", "shortest": 1.0, "least": 5}),
-            Member("gp-nugget"),
+            Member("tcgp", {"selection": "pooled"}),
+            Member("regp", {"selection": "pooled", "shortest": 1.0, "least": 5}),
+            Member("gp-nugget", {"selection": "pooled"}),
         ),
     ),
 }
@@ -311,10 +311,10 @@ def fit_model(
     **options
         ``delta`` (level of the threshold's quantile: 0.05, and 0.25 for reGP), ``p_min`` (0.015), ``rule``
         (0 to 3), ``search`` ("fast" or "paper"), ``w_max`` (clipping of weights), ``smoothness`` (2),
-        ``selection`` of the lengthscales ("ml", "map" or "reml"; bcrGP has a rule of its own by this name) and
-        their bounds ``shortest`` and ``longest``, see `GaussianProcess`; ``n_draws``, ``alpha`` and ``selection``
-        (bcrGP), ``eta`` (onGP), ``least`` (reGP: number of values for each parameter that are not relaxed even if
-        ``delta`` would) and ``relax_delta`` (tcreGP).
+        ``selection`` of the lengthscales ("ml", "map", "pooled" or "reml"; bcrGP has a rule of its own by this
+        name) and their bounds ``shortest`` and ``longest``, see `GaussianProcess`; ``n_draws``, ``alpha`` and
+        ``selection`` (bcrGP), ``eta`` (onGP), ``least`` (reGP: number of values for each parameter that are not
+        relaxed even if ``delta`` would) and ``relax_delta`` (tcreGP).
 
     Returns
     -------

@@ -100,9 +100,10 @@ class Optimizer:
         The parameters: a sequence of ``(low, high)`` pairs, of `Real`, `Integer` and `Categorical`, or a
         mapping from names to these.
     method : str
-        Predictive model; see `tcgp.fit_model`. ``"auto"`` lets three take turns: tcGP, the relaxed GP (reGP, with
-        maximum a posteriori lengthscales) and a GP that smooths. A model keeps its turn while its proposals improve
-        on the best value, by a thousandth of its distance to the median. ``"tcgp"`` is the paper's method.
+        Predictive model; see `tcgp.fit_model`. ``"auto"`` lets three take turns: tcGP, the relaxed GP (reGP) and a GP
+        that smooths, all with lengthscales that are alike unless the data say otherwise (``selection="pooled"``). A
+        model keeps its turn while its proposals improve on the best value, by a thousandth of its distance to the
+        median. ``"tcgp"`` is the paper's method.
     criterion : {"ei", "lcb"}
         Expected improvement, or the lower confidence bound of level ``epsilon``.
     n_initial : int, optional

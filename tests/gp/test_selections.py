@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import null_space
 from scipy.spatial.distance import cdist
-from scipy.stats import multivariate_normal, norm
+from scipy.stats import multivariate_normal
 
 from tcgp import GaussianProcess, RelaxedGaussianProcess, problems
 from tcgp.gp.kernels import SMOOTHNESSES, correlation
@@ -14,6 +14,15 @@ from tcgp.gp.selection import selection_prior
 
 LOG_RHO = np.log([0.4, 0.8, 2.0])
 PRIOR = LengthscalePrior(0.7, 1.3)
+POOLED = LengthscalePrior(0.7, 1.3, spread=0.4)
+
+
+def log_prior(log_rho, prior):
+    """Log-density of the log-lengthscales: a shared level makes them normal with equal covariances."""
+    d = len(log_rho)
+    shared = prior.variance if prior.spread is not None else 0.0
+    covariance = (prior.spread or prior.variance) * np.eye(d) + shared
+    return multivariate_normal(np.full(d, prior.location), covariance).logpdf(log_rho)
 
 
 def data(n=25, d=3, seed=0, noise=0.0):
@@ -42,16 +51,17 @@ def goldstein(n=40, seed=0):
 # ---- likelihoods ----
 
 
-def test_the_prior_adds_minus_its_log_density():
+@pytest.mark.parametrize("prior", [PRIOR, POOLED])
+def test_the_prior_adds_minus_its_log_density(prior):
     X, z = data()
     shift = np.array([0.3, -0.2, 0.1])
-    plain, penalized = ConcentratedLikelihood(X, z, 2), ConcentratedLikelihood(X, z, 2, prior=PRIOR)
+    plain, penalized = ConcentratedLikelihood(X, z, 2), ConcentratedLikelihood(X, z, 2, prior=prior)
 
     def added(log_rho):
         return penalized.value(log_rho) - plain.value(log_rho)
 
     def expected(log_rho):
-        return -norm(0.7, np.sqrt(1.3)).logpdf(log_rho).sum()
+        return -log_prior(log_rho, prior)
 
     assert added(LOG_RHO + shift) - added(LOG_RHO) == pytest.approx(
         expected(LOG_RHO + shift) - expected(LOG_RHO)
@@ -91,7 +101,7 @@ def test_the_nugget_is_noise_of_its_own():
 
 
 @pytest.mark.parametrize("p", SMOOTHNESSES)
-@pytest.mark.parametrize("prior", [None, PRIOR])
+@pytest.mark.parametrize("prior", [None, PRIOR, POOLED])
 @pytest.mark.parametrize("restricted", [False, True])
 @pytest.mark.parametrize("nugget", [0.0, 0.03, None])
 @pytest.mark.parametrize("known", [{}, {"variance": 1.7}])
@@ -105,7 +115,7 @@ def test_gradients_equal_finite_differences(p, prior, restricted, nugget, known)
     np.testing.assert_allclose(gradient, central_difference(likelihood.value, theta), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("prior", [None, PRIOR])
+@pytest.mark.parametrize("prior", [None, PRIOR, POOLED])
 @pytest.mark.parametrize("restricted", [False, True])
 @pytest.mark.parametrize("level", [0.1, 0.3, 0.6])
 def test_relaxed_gradients_equal_finite_differences(level, prior, restricted):
@@ -119,7 +129,7 @@ def test_relaxed_gradients_equal_finite_differences(level, prior, restricted):
 
 def test_relaxing_nothing_gives_the_plain_variants():
     X, z = data()
-    for options in ({"prior": PRIOR}, {"restricted": True}):
+    for options in ({"prior": PRIOR}, {"prior": POOLED}, {"restricted": True}):
         plain = ConcentratedLikelihood(X, z, 2, **options).value(LOG_RHO)
         assert RelaxedLikelihood(X, z, 2, np.inf, **options).value(LOG_RHO) == pytest.approx(plain, rel=1e-12)
 
@@ -129,10 +139,13 @@ def test_relaxing_nothing_gives_the_plain_variants():
 
 def interpolators():
     yield "map", GaussianProcess(selection="map")
+    yield "pooled", GaussianProcess(selection="pooled")
     yield "reml", GaussianProcess(selection="reml")
     yield "nugget", GaussianProcess(nugget=None)
     yield "nugget map", GaussianProcess(nugget=None, selection="map")
+    yield "nugget pooled", GaussianProcess(nugget=None, selection="pooled")
     yield "relaxed map", RelaxedGaussianProcess(200.0, selection="map")
+    yield "relaxed pooled", RelaxedGaussianProcess(200.0, selection="pooled")
     yield "relaxed reml", RelaxedGaussianProcess(200.0, selection="reml")
 
 
@@ -150,9 +163,8 @@ def log_density(X, y, lengthscales, *, nugget=0.0, selection="ml"):
     value = -0.5 * (freedom * np.log(quadratic) + np.linalg.slogdet(K)[1])
     if selection == "reml":
         value -= 0.5 * np.log(b.sum())
-    if selection == "map":
-        location = np.sqrt(2.0) + 0.5 * np.log(X.shape[1])
-        value += norm(location, np.sqrt(3.0)).logpdf(np.log(lengthscales / 4.0)).sum()
+    if selection in ("map", "pooled"):
+        value += log_prior(np.log(lengthscales / 4.0), selection_prior(selection, X.shape[1]))
     return value
 
 
@@ -209,8 +221,31 @@ def test_fits_do_not_depend_on_units(model):
 
 
 def test_the_default_prior_is_the_dimension_scaled_one():
-    assert selection_prior("map", 4) == LengthscalePrior(np.sqrt(2.0) + 0.5 * np.log(4.0), 3.0)
+    location = np.sqrt(2.0) + 0.5 * np.log(4.0)
+    assert selection_prior("map", 4) == LengthscalePrior(location, 3.0)
+    assert selection_prior("pooled", 4) == LengthscalePrior(location, 3.0, spread=0.5)
     assert selection_prior("ml", 4) is None
+
+
+def test_pooled_lengthscales_predict_where_free_ones_fit_anything():
+    """Three data for each of 20 lengthscales: errors and their scatter in units of the predicted one."""
+    rng = np.random.default_rng(0)
+    X, new = rng.uniform(-2.0, 2.0, (60, 20)), rng.uniform(-2.0, 2.0, (300, 20))
+    curvature = np.linspace(1.0, 10.0, 20)
+    y, truth = ((Z - 0.3) ** 2 @ curvature for Z in (X, new))
+    explained, ratio = {}, {}
+    for selection in ("ml", "pooled"):
+        mean, sd = GaussianProcess(selection=selection).fit(X, y, bounds=[(-2.0, 2.0)] * 20).predict(new)
+        explained[selection] = 1.0 - np.mean((mean - truth) ** 2) / truth.var()
+        ratio[selection] = np.sqrt(np.mean(((mean - truth) / sd) ** 2))
+    assert explained["pooled"] > explained["ml"] + 0.1
+    assert 1.0 < ratio["pooled"] < 0.8 * ratio["ml"]  # less overconfident
+
+
+def test_a_coordinate_without_effect_is_found_by_pooled_lengthscales_too():
+    X, _ = data(n=60, d=6)
+    model = GaussianProcess(selection="pooled").fit(X, np.sin(5.0 * X[:, 0]), bounds=[(0.0, 1.0)] * 6)
+    assert model.lengthscales_[1:].min() > 5.0 * model.lengthscales_[0]
 
 
 def test_a_sharp_prior_holds_the_lengthscales():
@@ -303,7 +338,9 @@ def test_a_warm_start_takes_the_nugget_along():
 
 @pytest.mark.parametrize("kind", [GaussianProcess, lambda **options: RelaxedGaussianProcess(1.0, **options)])
 def test_bad_selections_get_one_clear_sentence(kind):
-    with pytest.raises(ValueError, match="selection must be one of 'ml', 'map', 'reml', got 'best'"):
+    with pytest.raises(
+        ValueError, match="selection must be one of 'ml', 'map', 'pooled', 'reml', got 'best'"
+    ):
         kind(selection="best")
     with pytest.raises(ValueError, match="a prior needs selection='map'"):
         kind(prior=(0.0, 1.0))

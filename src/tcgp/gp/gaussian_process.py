@@ -170,9 +170,10 @@ class GaussianProcess(Interpolator):
         Held at this value (in the units of y) instead of selected.
     n_starts : int
         Largest number of full descents of the likelihood when there is no warm start.
-    selection : {"ml", "map", "reml"}
-        What selects the lengthscales: the likelihood; the likelihood times a prior; or the restricted
-        likelihood, that of the contrasts of the data, in which the unknown mean costs a degree of freedom.
+    selection : {"ml", "map", "pooled", "reml"}
+        What selects the lengthscales: the likelihood; the likelihood times a prior, by which lengthscales are
+        independent, or about a level they share (for few data, or many parameters); or the restricted likelihood,
+        that of the contrasts of the data, in which the unknown mean costs a degree of freedom.
     prior : (float, float), optional
         With ``"map"``: mean and variance of the log-lengthscales, in units of the box. By default
         ``sqrt 2 + log(d) / 2`` and 3.

@@ -21,15 +21,26 @@ _STORED = 2**22
 
 @dataclass(frozen=True)
 class LengthscalePrior:
-    """Independent normal laws, all the same, of the log-lengthscales in units of the box."""
+    """Normal law of the log-lengthscales, in units of the box.
+
+    They are independent, each ``N(location, variance)``. With a ``spread`` they share a level instead: the level is
+    ``N(location, variance)``, and each log-lengthscale ``N(level, spread)`` given it.
+    """
 
     location: float
     variance: float
+    spread: float | None = None
 
     def penalty(self, log_rho: FloatArray) -> tuple[float, FloatArray]:
         """Minus the log-density of the log-lengthscales without its constant, and its gradient."""
-        deviation = log_rho - self.location
-        return float(deviation @ deviation) / (2.0 * self.variance), deviation / self.variance
+        if self.spread is None:
+            deviation = log_rho - self.location
+            return float(deviation @ deviation) / (2.0 * self.variance), deviation / self.variance
+        mean = float(log_rho.mean())  # independent of the deviations from it
+        deviation, offset = log_rho - mean, mean - self.location
+        variance_of_mean = self.variance + self.spread / len(log_rho)
+        value = float(deviation @ deviation) / self.spread + offset**2 / variance_of_mean
+        return 0.5 * value, deviation / self.spread + offset / (variance_of_mean * len(log_rho))
 
 
 class _SquaredDifferences:

@@ -468,34 +468,48 @@ class Optimizer:
     # ---- the model and its criterion ----
 
     def _fit(self) -> tuple[Model, dict[str, Any] | None]:
-        """The model of the successes so far, and its state if it was fitted now.
+        """The model of the successes so far, and the states that the journal lacks: its own, and its rivals'.
 
         A fit depends on the data, and on the state of the last fit to fewer data: both are in the journal, so
         that it comes out the same after a resume.
         """
+        from tcgp.portfolio import candidates, member_due, preferred, turns_passed
+
+        n = len(self.history.successes[1])
+        turn = turns_passed([e.y for e in self.evaluations], len(self.pending))
+        due, _ = member_due(self.settings.method, turn)
+        models = {i: self._fit_member(i) for i in candidates(self.settings.method, due)}
+        number = preferred(models, due)
+        self._fitted = (n, models[number])
+        journaled = {state.get("member", 0) for m, state in self._states if m == n}
+        order = sorted(models, key=number.__eq__)  # the model that proposes comes last
+        new = [_state(models[i], i) for i in order if i not in journaled]
+        if not new:
+            return models[number], None
+        *rivals, state = new
+        return models[number], {"n": n, "state": state, **({"rivals": rivals} if rivals else {})}
+
+    def _fit_member(self, number: int) -> Model:
+        """The model of a member of the portfolio, fitted to the successes so far."""
         from tcgp.models import fit_model, member_options
-        from tcgp.portfolio import member_due, turns_passed
+        from tcgp.portfolio import member_due
 
         U, y = self.history.successes
         n = len(y)
-        turn = turns_passed([e.y for e in self.evaluations], len(self.pending))
-        number, member = member_due(self.settings.method, turn)
         known = self._by_member.get(number)
-        if known is not None and known[0] == n:
-            self._fitted = known
-            return known[1], None
-        model = fit_model(
-            U,
-            y,
-            member.method,
-            bounds=[(0.0, 1.0)] * self.space.dim,
-            rng=self._rng(FIT, n),
-            state=self._state_before(n, number),
-            **member_options(self.settings.method, member, self.settings.options),
-        )
-        self._fitted = self._by_member[number] = (n, model)
-        state = {**model.state, "member": number} if number else model.state
-        return model, {"n": n, "state": json.loads(json.dumps(state))}
+        if known is None or known[0] != n:
+            _, member = member_due(self.settings.method, number)
+            model = fit_model(
+                U,
+                y,
+                member.method,
+                bounds=[(0.0, 1.0)] * self.space.dim,
+                rng=self._rng(FIT, n),
+                state=self._state_before(n, number),
+                **member_options(self.settings.method, member, self.settings.options),
+            )
+            known = self._by_member[number] = (n, model)
+        return known[1]
 
     def _state_before(self, n: int, number: int) -> dict[str, Any] | None:
         """State of the last fit of a member to fewer than n data."""
@@ -575,7 +589,7 @@ class Optimizer:
         if proposal.trace is not None:
             self.trace.append(proposal.trace)
         if fit is not None:
-            self._states.append((fit["n"], fit["state"]))
+            self._states += [(fit["n"], state) for state in (*fit.get("rivals", ()), fit["state"])]
 
     def _add_evaluation(self, evaluation: Evaluation, answered: int | None) -> None:
         self.history.add_evaluation(evaluation, answered)
@@ -631,6 +645,12 @@ def _is_batch(x: object) -> bool:
     return all(isinstance(item, list | tuple | np.ndarray | Mapping) for item in x)
 
 
+def _state(model: Model, number: int) -> dict[str, Any]:
+    """State of the model of a member as the journal will give it back; the first member needs no number."""
+    state = {**model.state, "member": number} if number else model.state
+    return json.loads(json.dumps(state))  # type: ignore[no-any-return]
+
+
 def _finite_or_none(value: Any) -> Any:
     """A plain number, or None where there is no finite one: JSON has no NaN."""
     if value is None or isinstance(value, int):
@@ -657,7 +677,11 @@ def _check_fit(fit: object, dim: int) -> Mapping[str, Any] | None:
         return None
     if not isinstance(fit, dict) or type(fit.get("n")) is not int or not isinstance(fit.get("state"), dict):
         raise ValueError(f"fit must be a mapping with n and state, got {fit!r}")
-    check_state(fit["state"], dim)
+    rivals = fit.get("rivals", [])
+    if not isinstance(rivals, list) or not all(isinstance(state, dict) for state in rivals):
+        raise ValueError(f"rivals of a fit must be a list of states, got {rivals!r}")
+    for state in (fit["state"], *rivals):
+        check_state(state, dim)
     return fit
 
 

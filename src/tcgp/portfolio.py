@@ -11,10 +11,12 @@ import numpy as np
 from tcgp._typing import Bounds, FloatArray, RandomState
 from tcgp.models import METHODS, Member, Model, fit_model, member_options
 
-__all__ = ["fit_best_member", "member_due", "turns_passed"]
+__all__ = ["candidates", "fit_best_member", "member_due", "preferred", "turns_passed"]
 
 # Members are compared by their leave-one-out predictions below this quantile of the data.
 COMPARISON_LEVEL = 0.25
+# A member whose predictions are this many times worse than another's leaves its turn to it.
+MUCH_WORSE = 2.0
 # Share of the way from the median to the best value that counts as an improvement.
 SMALLEST_GAIN = 1e-3
 
@@ -87,6 +89,51 @@ def member_due(method: str, turn: int) -> tuple[int, Member]:
     return number, members[number]
 
 
+def candidates(method: str, due: int) -> tuple[int, ...]:
+    """Numbers of the members that may take the turn of the one due.
+
+    They are those that interpolate, as it does. A smoothing member has its turn for itself: its predictions of exact
+    data are worse, and that is what it is for.
+
+    Examples
+    --------
+    >>> from tcgp.portfolio import candidates
+    >>> candidates("auto", 0), candidates("auto", 2), candidates("tcgp", 0)
+    ((0, 1), (2,), (0,))
+    """
+    numbers = _interpolating(METHODS[method].members)
+    return numbers if due in numbers else (due,)
+
+
+def preferred(models: Mapping[int, Model], due: int) -> int:
+    """Number of the member that takes the turn: the one due, unless another predicts low values far better.
+
+    Parameters
+    ----------
+    models : mapping
+        The models of `candidates`, by number.
+    due : int
+        Number of the member whose turn it is.
+    """
+    if len(models) == 1:
+        return due
+    scores = {number: _score(model) for number, model in models.items()}
+    best = min(scores, key=scores.__getitem__)
+    return best if scores[due] > MUCH_WORSE * scores[best] else due
+
+
+def _interpolating(members: Sequence[Member]) -> tuple[int, ...]:
+    """Numbers of the members whose models pass through the data."""
+    return tuple(i for i, member in enumerate(members) if METHODS[member.method].nugget is not None)
+
+
+def _score(model: Model) -> float:
+    """twCRPS of leave-one-out predictions below the lower quartile of the data."""
+    from tcgp.scoring import loo_scores
+
+    return loo_scores(model, threshold=float(np.quantile(model.y, COMPARISON_LEVEL))).twcrps
+
+
 def fit_best_member(
     X: FloatArray,
     y: FloatArray,
@@ -103,13 +150,11 @@ def fit_best_member(
     the smallest twCRPS below the lower quartile of the data, by leave-one-out, is returned; its ``method`` says
     which it is. Parameters as in `tcgp.fit_model`.
     """
-    from tcgp.scoring import loo_scores
-
-    threshold = float(np.quantile(y, COMPARISON_LEVEL))
     models = []
-    for member in METHODS[method].members:
-        if METHODS[member.method].nugget is not None:
-            warm = state if (state or {}).get("method") == member.method else None
-            given = member_options(method, member, options)
-            models.append(fit_model(X, y, member.method, bounds=bounds, rng=rng, state=warm, **given))
-    return min(models, key=lambda model: loo_scores(model, threshold=threshold).twcrps)
+    members = METHODS[method].members
+    for number in _interpolating(members):
+        member = members[number]
+        warm = state if (state or {}).get("method") == member.method else None
+        given = member_options(method, member, options)
+        models.append(fit_model(X, y, member.method, bounds=bounds, rng=rng, state=warm, **given))
+    return min(models, key=_score)

@@ -34,14 +34,22 @@ from tcgp.experiments.methods import Method
 from tcgp.experiments.peers import PEERS
 from tcgp.models import METHODS, Member
 
-# What was tried in the place of auto, apart from its rule for turns: see docs/tried.md.
+# What was tried in the place of auto, apart from its rules for turns: see docs/tried.md. All but the first vary what it
+# was before its lengthscales were pooled, which is the first.
 RELAXED = {"selection": "map", "shortest": 1.0, "least": 5}
 SHORT = {"longest": 30.0}
 VARIANTS = {
+    "auto-free": (Member("tcgp"), Member("regp", RELAXED), Member("gp-nugget")),
     "auto-plain": (Member("tcgp"), Member("regp", {"selection": "map"}), Member("gp-nugget")),
     "auto-ml": (Member("tcgp"), Member("regp", RELAXED | {"selection": "ml"}), Member("gp-nugget")),
     "auto-early": (Member("tcgp"), Member("regp", RELAXED | {"least": 0}), Member("gp-nugget")),
     "auto-30": (Member("tcgp", SHORT), Member("regp", RELAXED | SHORT), Member("gp-nugget", SHORT)),
+    "auto-four": (
+        Member("tcgp"),
+        Member("regp", RELAXED),
+        Member("gp-nugget"),
+        Member("gp", {"selection": "map"}),
+    ),
 }
 METHODS.update({name: replace(METHODS["auto"], members=members) for name, members in VARIANTS.items()})
 

@@ -482,8 +482,8 @@ class Optimizer:
         number = preferred(models, due)
         self._fitted = (n, models[number])
         journaled = {state.get("member", 0) for m, state in self._states if m == n}
-        order = sorted(models, key=number.__eq__)  # the model that proposes comes last
-        new = [_state(models[i], i) for i in order if i not in journaled]
+        rivals_first = (*(i for i in models if i != number), number)
+        new = [_state(models[i], i) for i in rivals_first if i not in journaled]
         if not new:
             return models[number], None
         *rivals, state = new

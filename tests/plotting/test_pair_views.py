@@ -105,7 +105,7 @@ def test_partial_dependence_agrees_with_a_loop(mixed):
     model = pairs._fit_to_run(mixed)
     ok = np.isfinite(mixed.func_vals)
     codes = space.encode([x for x, kept in zip(mixed.x_iters, ok, strict=True) if kept])
-    same = fit_model(codes, mixed.func_vals[ok], "tcgp", bounds=[(0.0, 1.0)] * space.dim)
+    same = fit_model(codes, mixed.func_vals[ok], "auto", bounds=[(0.0, 1.0)] * space.dim)
     shares = np.random.default_rng(3).random((7, 3))
     fast = pairs._partial_dependence(model, space, shares, {1: [0.1, 0.9], 2: [0.2, 0.8]})
     for value, (order, scheme) in zip(fast, ((1, "explicit"), (5, "mixed")), strict=True):

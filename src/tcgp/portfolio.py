@@ -129,9 +129,10 @@ def _interpolating(members: Sequence[Member]) -> tuple[int, ...]:
 
 def _score(model: Model) -> float:
     """twCRPS of leave-one-out predictions below the lower quartile of the data."""
-    from tcgp.scoring import loo_scores
+    from tcgp.scoring import leave_one_out_prediction, twcrps
 
-    return loo_scores(model, threshold=float(np.quantile(model.y, COMPARISON_LEVEL))).twcrps
+    threshold = float(np.quantile(model.y, COMPARISON_LEVEL))
+    return float(twcrps(leave_one_out_prediction(model), model.y, threshold) @ model.weights)
 
 
 def fit_best_member(

@@ -166,16 +166,21 @@ def test_turns_with_every_criterion_and_maximizer(criterion, maximizer):
 
 def test_mixed_spaces_with_failures_and_pending_points():
     space = {"a": Real(1e-3, 1.0, log=True), "n": Integer(1, 9), "kind": Categorical(["x", "y"])}
-    optimizer = Optimizer(space, method="auto", n_initial=5, rng=0)
-    for i in range(14):
-        points = optimizer.ask(2)
-        for j, x in enumerate(points):
-            if (i + j) % 5:
-                optimizer.tell(x, abs(np.log10(x[0]) + 2.0) + abs(x[1] - 4) + (x[2] == "x"))
-            else:
-                optimizer.tell(x, None)
-    assert optimizer.result().fun < 1.0
-    assert len({tuple(evaluation.x) for evaluation in optimizer.evaluations}) == 28
+    found = []
+    for rng in range(3):
+        optimizer = Optimizer(space, method="auto", n_initial=5, rng=rng)
+        for i in range(14):
+            points = optimizer.ask(2)
+            for j, x in enumerate(points):
+                if (i + j) % 5:
+                    optimizer.tell(x, abs(np.log10(x[0]) + 2.0) + abs(x[1] - 4) + (x[2] == "x"))
+                else:
+                    optimizer.tell(x, None)
+        assert len({tuple(evaluation.x) for evaluation in optimizer.evaluations}) == 28
+        found.append(optimizer.result().fun)
+    # A fifth of the evaluations fail, in one run of three nearly all of those with the better choice.
+    assert np.median(found) < 0.5
+    assert max(found) < 2.0
 
 
 def test_the_result_does_not_depend_on_units():

@@ -4,25 +4,23 @@ import numpy as np
 import pytest
 from scipy.linalg import null_space
 from scipy.spatial.distance import cdist
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, norm
 
 from tcgp import GaussianProcess, RelaxedGaussianProcess, problems
 from tcgp.gp.kernels import SMOOTHNESSES, correlation
-from tcgp.gp.likelihood import ConcentratedLikelihood, LengthscalePrior
+from tcgp.gp.likelihood import ConcentratedLikelihood, LengthscalePrior, PooledPrior
 from tcgp.gp.relaxed import RelaxedLikelihood
 from tcgp.gp.selection import selection_prior
 
 LOG_RHO = np.log([0.4, 0.8, 2.0])
 PRIOR = LengthscalePrior(0.7, 1.3)
-POOLED = LengthscalePrior(0.7, 1.3, spread=0.4)
+POOLED = PooledPrior(0.4)
 
 
 def log_prior(log_rho, prior):
-    """Log-density of the log-lengthscales: a shared level makes them normal with equal covariances."""
-    d = len(log_rho)
-    shared = prior.variance if prior.spread is not None else 0.0
-    covariance = (prior.spread or prior.variance) * np.eye(d) + shared
-    return multivariate_normal(np.full(d, prior.location), covariance).logpdf(log_rho)
+    """Log-density up to a constant. Pooled: the deviations from a level, at the level that is best for them."""
+    level = prior.location if isinstance(prior, LengthscalePrior) else np.mean(log_rho)
+    return norm(level, np.sqrt(prior.variance)).logpdf(log_rho).sum()
 
 
 def data(n=25, d=3, seed=0, noise=0.0):
@@ -223,7 +221,7 @@ def test_fits_do_not_depend_on_units(model):
 def test_the_default_prior_is_the_dimension_scaled_one():
     location = np.sqrt(2.0) + 0.5 * np.log(4.0)
     assert selection_prior("map", 4) == LengthscalePrior(location, 3.0)
-    assert selection_prior("pooled", 4) == LengthscalePrior(location, 3.0, spread=0.5)
+    assert selection_prior("pooled", 4) == PooledPrior(0.5)
     assert selection_prior("ml", 4) is None
 
 

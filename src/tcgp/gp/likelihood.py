@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg.blas import dsyr
@@ -13,34 +14,43 @@ from tcgp._typing import FloatArray
 from tcgp.gp.kernels import correlation, correlation_and_slope
 from tcgp.gp.posterior import Factorization, factorize, solve_mean
 
-__all__ = ["ConcentratedLikelihood", "LengthscalePrior"]
+__all__ = ["ConcentratedLikelihood", "LengthscalePrior", "PooledPrior", "Prior"]
 
 # Numbers up to which the squared differences are kept: 32 MiB.
 _STORED = 2**22
 
 
-@dataclass(frozen=True)
-class LengthscalePrior:
-    """Normal law of the log-lengthscales, in units of the box.
-
-    They are independent, each ``N(location, variance)``. With a ``spread`` they share a level instead: the level is
-    ``N(location, variance)``, and each log-lengthscale ``N(level, spread)`` given it.
-    """
-
-    location: float
-    variance: float
-    spread: float | None = None
+class Prior(Protocol):
+    """A prior law of the log-lengthscales, in units of the box."""
 
     def penalty(self, log_rho: FloatArray) -> tuple[float, FloatArray]:
         """Minus the log-density of the log-lengthscales without its constant, and its gradient."""
-        if self.spread is None:
-            deviation = log_rho - self.location
-            return float(deviation @ deviation) / (2.0 * self.variance), deviation / self.variance
-        mean = float(log_rho.mean())  # independent of the deviations from it
-        deviation, offset = log_rho - mean, mean - self.location
-        variance_of_mean = self.variance + self.spread / len(log_rho)
-        value = float(deviation @ deviation) / self.spread + offset**2 / variance_of_mean
-        return 0.5 * value, deviation / self.spread + offset / (variance_of_mean * len(log_rho))
+        ...
+
+
+@dataclass(frozen=True)
+class LengthscalePrior:
+    """Independent normal laws, all the same, of the log-lengthscales."""
+
+    location: float
+    variance: float
+
+    def penalty(self, log_rho: FloatArray) -> tuple[float, FloatArray]:
+        """See `Prior`."""
+        deviation = log_rho - self.location
+        return float(deviation @ deviation) / (2.0 * self.variance), deviation / self.variance
+
+
+@dataclass(frozen=True)
+class PooledPrior:
+    """Normal laws of the log-lengthscales about a level that they share; any level is as likely as another."""
+
+    variance: float
+
+    def penalty(self, log_rho: FloatArray) -> tuple[float, FloatArray]:
+        """See `Prior`."""
+        deviation = log_rho - log_rho.mean()
+        return float(deviation @ deviation) / (2.0 * self.variance), deviation / self.variance
 
 
 class _SquaredDifferences:
@@ -93,7 +103,7 @@ class ConcentratedLikelihood:
         Known variance; estimated if None.
     nugget : float or None
         Known nugget, as a share of the variance. None makes its logarithm the last parameter.
-    prior : LengthscalePrior, optional
+    prior : Prior, optional
     restricted : bool
         The restricted likelihood instead of the likelihood; with a known mean they are the same.
 
@@ -113,7 +123,7 @@ class ConcentratedLikelihood:
         mean: float | None = None,
         variance: float | None = None,
         nugget: float | None = 0.0,
-        prior: LengthscalePrior | None = None,
+        prior: Prior | None = None,
         restricted: bool = False,
     ) -> None:
         self.n, self.dim = len(X), X.shape[1]

@@ -12,7 +12,7 @@ from tcgp._threads import single_threaded
 from tcgp._typing import ArrayLike, BoolArray, Bounds, FloatArray
 from tcgp.gp.gaussian_process import Interpolator
 from tcgp.gp.kernels import SMOOTHNESSES, correlation
-from tcgp.gp.likelihood import ConcentratedLikelihood, LengthscalePrior
+from tcgp.gp.likelihood import ConcentratedLikelihood, Prior
 from tcgp.gp.posterior import Factorization, Posterior, factorize, solve_mean
 from tcgp.gp.selection import LONGEST, SHORTEST, selection_prior
 from tcgp.gp.units import Units, check_bounds, check_data, merge_duplicates
@@ -46,7 +46,7 @@ class RelaxedLikelihood(ConcentratedLikelihood):
         p: int,
         threshold: float,
         *,
-        prior: LengthscalePrior | None = None,
+        prior: Prior | None = None,
         restricted: bool = False,
     ) -> None:
         super().__init__(X, z, p, prior=prior, restricted=restricted)

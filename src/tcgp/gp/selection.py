@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from tcgp._typing import FloatArray
-from tcgp.gp.likelihood import ConcentratedLikelihood, LengthscalePrior
+from tcgp.gp.likelihood import ConcentratedLikelihood, LengthscalePrior, PooledPrior, Prior
 
 __all__ = [
     "LONGEST",
@@ -29,7 +29,7 @@ SHORTEST = 0.1  # lengthscale, in units of the typical spacing of the data
 LONGEST = 1e3  # in units of the box
 SELECTIONS = ("ml", "map", "pooled", "reml")
 _PRIOR_VARIANCE = 3.0
-_POOLED_SPREAD = 0.5  # variance of the log-lengthscales about their common level
+_POOLED_VARIANCE = 0.5
 
 # Candidates of the scan, in units of the box: sqrt(d) times the first for the isotropic ones.
 _ISOTROPIC = (0.1, 0.3, 1.0, 3.0)
@@ -50,9 +50,7 @@ _NUGGET_RANGE: Interval = (1e-8, 1.0)
 _NUGGET_STARTS = (1e-6, 1e-3, 1e-1)
 
 
-def selection_prior(
-    selection: str, dim: int, prior: tuple[float, float] | None = None
-) -> LengthscalePrior | None:
+def selection_prior(selection: str, dim: int, prior: tuple[float, float] | None = None) -> Prior | None:
     """The prior that a selection uses, or None.
 
     ``"map"``: ``log rho ~ N(sqrt 2 + log(d) / 2, 3)``, 3 being the variance, in units of the box: the
@@ -60,20 +58,17 @@ def selection_prior(
     High Dimensions". The density is that of log rho, so the mode does not depend on the units of rho. ``prior`` gives
     another mean and variance.
 
-    ``"pooled"``: that law is the one of a level which all parameters share, and each log-lengthscale is normal about
-    it, with variance 0.5. Lengthscales are then alike unless the data say otherwise: with fewer than five data or so
-    for each parameter, free ones fit whatever the data are and predict badly (`benchmarks/lengthscales.py`).
+    ``"pooled"``: each ``log rho`` is normal, with variance 0.5, about a level that all share and the data choose.
+    Lengthscales are then alike unless the data say otherwise: with fewer than five data or so for each parameter, free
+    ones fit whatever the data are and predict badly (`benchmarks/lengthscales.py`).
     """
     if selection not in SELECTIONS:
         raise ValueError(f"selection must be one of {', '.join(map(repr, SELECTIONS))}, got {selection!r}")
-    default = (float(np.sqrt(2.0) + 0.5 * np.log(dim)), _PRIOR_VARIANCE)
-    if selection == "pooled" and prior is None:
-        return LengthscalePrior(*default, _POOLED_SPREAD)
     if selection != "map":
         if prior is not None:
             raise ValueError(f"a prior needs selection='map', got selection={selection!r}")
-        return None
-    location, variance = prior or default
+        return PooledPrior(_POOLED_VARIANCE) if selection == "pooled" else None
+    location, variance = prior or (np.sqrt(2.0) + 0.5 * np.log(dim), _PRIOR_VARIANCE)
     if not (np.isfinite(location) and np.isfinite(variance) and variance > 0.0):
         raise ValueError(
             f"prior must be a finite mean and a positive variance of the log-lengthscales, got {prior!r}"

@@ -134,7 +134,7 @@ def draw(curves: dict[str, Curves], picture: Path) -> None:
         ax.remove()
     figure.supxlabel("evaluations after the initial design")
     figure.supylabel("regret, of that of a random point")
-    axes[0].legend(frameon=False, fontsize=8)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False)
     picture.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(picture, dpi=130)
 

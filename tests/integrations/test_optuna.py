@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import multiprocessing
 import os
@@ -422,6 +423,7 @@ def test_two_workers_that_choose_the_same_point_at_the_same_time_end_up_with_two
         return settle(sampler, study, trial, parameters, x)
 
     monkeypatch.setattr(TailCalibratedSampler, "_settle", spy)
+    monkeypatch.setattr(bridge, "_turn", contextlib.nullcontext())  # as in two processes
     _Rendezvous(monkeypatch)
     trials = [study.ask(), study.ask()]
     values = {}
@@ -436,6 +438,27 @@ def test_two_workers_that_choose_the_same_point_at_the_same_time_end_up_with_two
     first_choices = {x for number, x in choices[:2]}
     assert len(first_choices) == 1  # they did collide
     assert len(set(values.values())) == 2  # and parted
+
+
+def test_a_worker_that_always_comes_late_does_not_repeat_a_point(monkeypatch):
+    study = _study(3)
+    study.optimize(lambda trial: (trial.suggest_int("i", 0, 99) - 7) ** 2, n_trials=6)
+    taken = []
+    original = TailCalibratedSampler._propose
+
+    def propose(sampler, study, parameters, others, seed):
+        proposal, state = original(sampler, study, parameters, others, seed)
+        if len(taken) < 30:  # others are there first
+            (i,) = proposal.x
+            taken.append(i)
+            rival = create_trial(params={"i": i}, distributions=study.trials[0].distributions, value=1.0)
+            study.add_trial(rival)
+        return proposal, state
+
+    late = study.ask()
+    monkeypatch.setattr(TailCalibratedSampler, "_propose", propose)
+    assert late.suggest_int("i", 0, 99) not in taken
+    assert len(set(taken)) == 30
 
 
 def test_a_worker_killed_while_choosing_does_not_block_the_others(monkeypatch):

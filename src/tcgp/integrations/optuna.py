@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import threading
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -56,7 +57,8 @@ _ATTRIBUTE_LENGTH = 2000
 _PATIENCE = 5.0
 _POLL = 0.02
 
-_MAX_MOVES = 20  # from points that other workers took first
+# Threads of one process choose one after another: at the same time they would choose the same point.
+_turn = threading.Lock()
 
 
 class TailCalibratedSampler(BaseSampler):
@@ -152,23 +154,8 @@ class TailCalibratedSampler(BaseSampler):
         _refuse_several_objectives(study)
         if not search_space:
             return {}
-        parameters = _Parameters(search_space)
-        log = _TrialLog(study, trial)
-        seed = self._seed_for(trial)
-        for _ in range(_MAX_MOVES):
-            others = [t for t in study.get_trials(deepcopy=False) if t.number != trial.number]
-            try:
-                proposal, state = self._propose(study, parameters, others, seed)
-            except SpaceExhausted:
-                logger.info("trial %d repeats a point: no other is left", trial.number)
-                (x,) = parameters.space.sample(1, np.random.default_rng(seed))
-                return parameters.from_point(x)
-            log.write(POINT, parameters.to_internal(proposal.x))
-            if self._settle(study, trial, parameters, proposal.x):
-                break
-        log.write(SETTLED, True)
-        self._record(study, log, parameters, proposal, state)
-        return parameters.from_point(proposal.x)
+        with _turn:
+            return self._choose(study, trial, _Parameters(search_space))
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
@@ -183,6 +170,25 @@ class TailCalibratedSampler(BaseSampler):
         return int(
             np.random.SeedSequence(self._seed, spawn_key=(trial.number,)).generate_state(1, np.uint64)[0]
         )
+
+    def _choose(self, study: Study, trial: FrozenTrial, parameters: _Parameters) -> dict[str, Any]:
+        """Values of all parameters: those of a point that no other trial has, as long as there is one."""
+        log = _TrialLog(study, trial)
+        seed = self._seed_for(trial)
+        settled = False
+        while not settled:  # another worker took the point first
+            others = [t for t in study.get_trials(deepcopy=False) if t.number != trial.number]
+            try:
+                proposal, state = self._propose(study, parameters, others, seed)
+            except SpaceExhausted:
+                logger.info("trial %d repeats a point: no other is left", trial.number)
+                (x,) = parameters.space.sample(1, np.random.default_rng(seed))
+                return parameters.from_point(x)
+            log.write(POINT, parameters.to_internal(proposal.x))
+            settled = self._settle(study, trial, parameters, proposal.x)
+        log.write(SETTLED, True)
+        self._record(study, log, parameters, proposal, state)
+        return parameters.from_point(proposal.x)
 
     def _propose(
         self, study: Study, parameters: _Parameters, others: Sequence[FrozenTrial], seed: int

@@ -24,10 +24,12 @@ from tcgp.portfolio import (
     MUCH_WORSE,
     SMALLEST_GAIN,
     candidates,
+    compress,
     member_due,
     preferred,
     turns_passed,
 )
+from tcgp.report.data import _up_to_date
 from tcgp.scoring import loo_scores
 from tcgp.space import Space
 
@@ -49,6 +51,67 @@ def design(name="goldstein-price", n=40, seed=0):
     problem = tcgp.problems.get(name)
     X = np.random.default_rng(seed).uniform(problem.bounds[:, 0], problem.bounds[:, 1], (n, problem.dim))
     return problem, X, problem.fun(X)
+
+
+# ---- what members see ----
+
+
+def test_compression_keeps_the_order_and_the_lower_half():
+    y = design(n=41)[2]
+    compressed = compress(y, y)
+    below = y <= np.median(y)
+    assert np.array_equal(compressed[below], y[below])
+    assert np.array_equal(np.argsort(compressed), np.argsort(y))
+    # A unit above the median becomes log 2 units.
+    unit = np.median(y) - y.min()
+    assert compress(np.median(y) + np.array([unit]), y)[0] == pytest.approx(np.median(y) + unit * np.log(2.0))
+
+
+def test_compression_does_not_depend_on_units():
+    y = design(n=41)[2]
+    np.testing.assert_allclose(compress(7.0 * y - 3.0, 7.0 * y - 3.0), 7.0 * compress(y, y) - 3.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [0.0, 0.0, 0.0, 1.0, 5.0],  # a plateau at the bottom
+        [-1e308, 1e308, 1.5e308],  # a range larger than any float
+        [0.0, 1e-300, 1e300],  # a ratio larger than any float
+        [1.0, 1.0 + 1e-15, 2.0],  # differences that are rounding
+        [3.0],
+    ],
+)
+def test_compression_of_odd_values_is_finite_and_in_order(y):
+    y = np.array(y)
+    compressed = compress(y, y)
+    assert np.isfinite(compressed).all()
+    assert (compressed[1:] >= compressed[:-1]).all()
+    assert compressed[0] == y[0]
+
+
+def test_members_see_what_they_should():
+    problem, X, y = design("rosenbrock6", n=60)
+    optimizer = Optimizer(problem.bounds, method="auto", n_initial=60, rng=0)
+    for x, value in zip(X, y, strict=True):
+        optimizer.tell(x, value)
+    for number, member in enumerate(METHODS["auto"].members):
+        seen = compress(y, y) if member.compressed else y
+        assert np.array_equal(np.sort(optimizer._fit_member(number).y), np.sort(seen))
+    assert [member.compressed for member in METHODS["auto"].members] == [True, False, True]
+
+
+def test_a_report_shows_new_values_to_the_model_as_it_sees_them():
+    problem, X, y = design("rosenbrock6", n=61)
+    optimizer = Optimizer(problem.bounds, method="auto", n_initial=60, rng=0)
+    for x, value in zip(X[:60], y[:60], strict=True):
+        optimizer.tell(x, value)
+    model, _ = optimizer._fit()
+    assert optimizer._fitted[1].compressed
+    optimizer.tell(X[60], 1e9)
+    at_new = optimizer.space.encode([X[60]])
+    seen = compress(np.array([1e9]), y[:60])[0]
+    assert _up_to_date(optimizer, model).predict(at_new).mean[0] == pytest.approx(seen, rel=1e-6)
 
 
 # ---- turns ----
@@ -270,7 +333,7 @@ def test_a_host_keeps_the_state_of_every_member():
     points = [own.ask() for _ in range(6)]
     evaluations = [Evaluation(x, bowl(x)) for x in points]
     state = None
-    for _ in range(2 * len(MEMBERS) + 1):
+    for _ in range(5 * len(MEMBERS)):
         proposal, state = ask(space, evaluations, [], seed=3, state=state, settings=settings)
         evaluations.append(Evaluation(proposal.x, bowl(proposal.x)))
         state = json.loads(json.dumps(state))

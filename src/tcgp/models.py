@@ -221,10 +221,11 @@ def _online(evidence: _Evidence) -> Law:
 
 @dataclass(frozen=True)
 class Member:
-    """One of the methods of a portfolio, with its options."""
+    """One of the methods of a portfolio, with its options, and whether it sees high values compressed."""
 
     method: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    compressed: bool = False
 
 
 @dataclass(frozen=True)
@@ -269,9 +270,9 @@ METHODS: dict[str, _Method] = {
         False,
         _SHARED | {"delta": 0.05, "search": "fast", "rule": 0},
         members=(
-            Member("tcgp", {"selection": "pooled"}),
+            Member("tcgp", {"selection": "pooled"}, compressed=True),
             Member("regp", {"selection": "pooled", "shortest": 1.0, "least": 5}),
-            Member("gp-nugget", {"selection": "pooled"}),
+            Member("gp-nugget", {"selection": "pooled"}, compressed=True),
         ),
     ),
 }

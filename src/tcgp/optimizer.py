@@ -26,7 +26,7 @@ from tcgp.space import Point, Space
 
 if TYPE_CHECKING:
     from tcgp.maximize.criterion import Criterion, Maximum
-    from tcgp.models import Model
+    from tcgp.models import Member, Model
     from tcgp.result import Result
 
 __all__ = ["Optimizer", "Settings", "SpaceExhausted", "check_positive_integer"]
@@ -175,8 +175,10 @@ class Optimizer:
         self._queue: deque[Point] = deque()
         self._reoffered: deque[Proposal] = deque()
         self._states: list[tuple[int, dict[str, Any]]] = []  # number of data and state of each fit
-        self._fitted: tuple[int, Model] | None = None  # number of data and model of the last fit
-        self._by_member: dict[int, tuple[int, Model]] = {}  # the same for each member of a portfolio
+        self._fitted: tuple[int, Member, Model] | None = (
+            None  # number of data, member and model of the last fit
+        )
+        self._by_member: dict[int, tuple[int, Model]] = {}  # number of data and model of each member
         if journal is not None:
             self._start_journal(journal)
 
@@ -330,7 +332,7 @@ class Optimizer:
     @property
     def model(self) -> Model | None:
         """Model behind the last point that one chose; None before that, and after a resume."""
-        return None if self._fitted is None else self._fitted[1]
+        return None if self._fitted is None else self._fitted[2]
 
     @property
     def seed(self) -> int:
@@ -481,7 +483,7 @@ class Optimizer:
         due, _ = member_due(self.settings.method, turn)
         models = {i: self._fit_member(i) for i in candidates(self.settings.method, due)}
         number = preferred(models, due)
-        self._fitted = (n, models[number])
+        self._fitted = (n, member_due(self.settings.method, number)[1], models[number])
         journaled = {state.get("member", 0) for m, state in self._states if m == n}
         rivals_first = (*(i for i in models if i != number), number)
         new = [_state(models[i], i) for i in rivals_first if i not in journaled]
@@ -493,7 +495,7 @@ class Optimizer:
     def _fit_member(self, number: int) -> Model:
         """The model of a member of the portfolio, fitted to the successes so far."""
         from tcgp.models import fit_model, member_options
-        from tcgp.portfolio import member_due
+        from tcgp.portfolio import compress, member_due
 
         U, y = self.history.successes
         n = len(y)
@@ -502,7 +504,7 @@ class Optimizer:
             _, member = member_due(self.settings.method, number)
             model = fit_model(
                 U,
-                y,
+                compress(y, y) if member.compressed else y,
                 member.method,
                 bounds=[(0.0, 1.0)] * self.space.dim,
                 rng=self._rng(FIT, n),

@@ -11,7 +11,7 @@ import numpy as np
 from tcgp._typing import Bounds, FloatArray, RandomState
 from tcgp.models import METHODS, Member, Model, fit_model, member_options
 
-__all__ = ["candidates", "fit_best_member", "member_due", "preferred", "turns_passed"]
+__all__ = ["candidates", "compress", "fit_best_member", "member_due", "preferred", "turns_passed"]
 
 # Members are compared by their leave-one-out predictions below this quantile of the data.
 COMPARISON_LEVEL = 0.25
@@ -19,6 +19,8 @@ COMPARISON_LEVEL = 0.25
 MUCH_WORSE = 2.0
 # Share of the way from the median to the best value that counts as an improvement.
 SMALLEST_GAIN = 1e-3
+# The unit of compression, as a share of the values: below it they differ by little more than rounding.
+SMALLEST_UNIT = 1e-9
 
 
 def turns_passed(values: Iterable[float | None], n_pending: int) -> int:
@@ -87,6 +89,43 @@ def member_due(method: str, turn: int) -> tuple[int, Member]:
     members = METHODS[method].members or (Member(method),)
     number = turn % len(members)
     return number, members[number]
+
+
+def compress(values: FloatArray, known: FloatArray) -> FloatArray:
+    """The values with those above the median of the known ones drawn in: they grow with the logarithm.
+
+    Low values matter, and a few huge ones would make a stationary model rough everywhere. Order is kept, and so is
+    all that lies below the median: what a model says of improvements needs no translation.
+
+    Parameters
+    ----------
+    values : array of shape (m,)
+    known : array of shape (n,)
+        The data. With their median m, and s its distance to the lowest, a value m + s x becomes m + s log(1 + x).
+
+    Returns
+    -------
+    array of shape (m,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tcgp.portfolio import compress
+    >>> y = np.array([1.0, 2.0, 3.0, 1e2, 1e9])
+    >>> compress(y, y).round(1)
+    array([ 1. ,  2. ,  3. , 10.8, 43.1])
+    """
+    lowest, median = np.min(known), np.median(known)
+    with np.errstate(over="ignore"):
+        unit = max(median - lowest, SMALLEST_UNIT * max(abs(lowest), abs(median)))
+    if not (median > lowest and np.isfinite(unit)):
+        return values
+    above = values > median
+    # log(1 + x) by way of log x, where x itself may be larger than any float
+    log_x = np.log(0.5 * values[above] - 0.5 * median) - np.log(0.5 * unit)
+    compressed = values.copy()
+    compressed[above] = median + unit * np.logaddexp(0.0, log_x)
+    return compressed
 
 
 def candidates(method: str, due: int) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tcgp
-from tcgp.models import fit_model
+from tcgp.models import Member, fit_model
 from tcgp.optimizer import Optimizer
 from tcgp.report import Note, State, render, report_data, write_atomically
 from tcgp.report.page import embed
@@ -132,7 +132,7 @@ def test_page_of_500_evaluations_in_ten_dimensions_is_below_5_megabytes(tmp_path
     U, values = optimizer.history.successes
     # A model of a part, with its lengthscales given, is as large in the report and quicker to fit.
     model = fit_model(U[:120], values[:120], bounds=[(0.0, 1.0)] * 10, delta=0.1)
-    optimizer._fitted = (len(values), model)
+    optimizer._fitted = (len(values), Member("tcgp"), model)
     notes = [Note(i, "criterion", 1 / 3, 2 / 3) for i in range(500)]
     data = report_data(optimizer, DONE, notes=notes)
     assert data["slices"] is not None

@@ -22,6 +22,7 @@ from tcgp.journal import Record
 from tcgp.laws import Law, Normal
 from tcgp.models import Model
 from tcgp.optimizer import Optimizer
+from tcgp.portfolio import compress
 from tcgp.scoring import diagnose, leave_one_out_prediction, loo_scores, thresholded_pit
 from tcgp.scoring.diagnosis import Diagnosis, base_label, method_label
 from tcgp.space import Categorical, Dimension, Point, Real
@@ -346,8 +347,11 @@ def _slices(optimizer: Optimizer, model: Model) -> dict[str, Any] | None:
 def _up_to_date(optimizer: Optimizer, model: Model) -> Model:
     """The model given the values told since it was fitted, which is cheaper than a fit."""
     U, y = optimizer.history.successes
-    n = optimizer._fitted[0] if optimizer._fitted is not None else len(y)
-    return model.condition(U[n:], y[n:]) if n < len(y) else model
+    if optimizer._fitted is None:
+        return model
+    n, member, _ = optimizer._fitted
+    seen = compress(y, y[:n]) if member.compressed else y
+    return model.condition(U[n:], seen[n:]) if n < len(y) else model
 
 
 def _heat_map(

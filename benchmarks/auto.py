@@ -34,11 +34,12 @@ from tcgp.experiments.methods import Method
 from tcgp.experiments.peers import PEERS
 from tcgp.models import METHODS, Member
 
-# What was tried in the place of auto, apart from its rules for turns: see docs/tried.md. All but the first vary what it
-# was before its lengthscales were pooled, which is the first.
+# What was tried in the place of auto, apart from its rules for turns: see docs/tried.md. The first is what it was before high
+# values were compressed, the second before lengthscales were pooled, which the others vary.
 RELAXED = {"selection": "map", "shortest": 1.0, "least": 5}
 SHORT = {"longest": 30.0}
 VARIANTS = {
+    "auto-raw": tuple(replace(member, compressed=False) for member in METHODS["auto"].members),
     "auto-free": (Member("tcgp"), Member("regp", RELAXED), Member("gp-nugget")),
     "auto-plain": (Member("tcgp"), Member("regp", {"selection": "map"}), Member("gp-nugget")),
     "auto-ml": (Member("tcgp"), Member("regp", RELAXED | {"selection": "ml"}), Member("gp-nugget")),

@@ -103,8 +103,8 @@ class Optimizer:
         Predictive model; see `tcgp.fit_model`. ``"auto"`` lets three take turns: tcGP, the relaxed GP (reGP) and a GP
         that smooths, all with lengthscales that are alike unless the data say otherwise (``selection="pooled"``); tcGP
         and the GP that smooths see values above the median on a logarithmic scale. A model keeps its turn while its
-        proposals improve on the best value, by a thousandth of its distance to the median; tcGP or reGP leaves it to the
-        other if that one predicts left-out low values twice as well. ``"tcgp"`` is the paper's method.
+        proposals improve on the best value, by a thousandth of its distance to the median; tcGP or reGP leaves it to
+        the other if that one predicts left-out low values twice as well. ``"tcgp"`` is the paper's method.
     criterion : {"ei", "lcb"}
         Expected improvement, or the lower confidence bound of level ``epsilon``.
     n_initial : int, optional

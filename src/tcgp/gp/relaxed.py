@@ -231,7 +231,9 @@ class RelaxedGaussianProcess(Interpolator):
         z = units.y_to_unit(np.minimum(y, ceiling))
         threshold = float(units.y_to_unit(np.asarray(self.threshold)))
         if not np.ptp(z) > 0.0:
-            logger.warning("the values up to the threshold are equal: lengthscales and variance are set, not estimated")
+            logger.warning(
+                "the values up to the threshold are equal: lengthscales and variance are set, not estimated"
+            )
             rho, completed, variance, freedom = np.full(dim, 0.5 * np.sqrt(dim)), z, 1.0, len(z)
             value = None
         else:

@@ -34,8 +34,8 @@ from tcgp.experiments.methods import Method
 from tcgp.experiments.peers import PEERS
 from tcgp.models import METHODS, Member
 
-# What was tried in the place of auto, apart from its rules for turns: see docs/tried.md. The first is what it was before
-# high values were compressed, the second before lengthscales were pooled, which the others vary.
+# What was tried in the place of auto, apart from its rules for turns: see docs/tried.md. The first is what it was
+# before high values were compressed, the second before lengthscales were pooled, which the others vary.
 RELAXED = {"selection": "map", "shortest": 1.0, "least": 5}
 SHORT = {"longest": 30.0}
 VARIANTS = {

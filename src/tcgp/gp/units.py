@@ -57,7 +57,10 @@ class Units:
         return (y / self.y_magnitude - self.y_center) / self.y_scale
 
     def y_from_unit(self, z: FloatArray) -> FloatArray:
-        return (z * self.y_scale + self.y_center) * self.y_magnitude
+        """Values, at most the largest float: a prediction may lie beyond data that are near it."""
+        largest = np.finfo(float).max
+        with np.errstate(over="ignore"):
+            return np.clip((z * self.y_scale + self.y_center) * self.y_magnitude, -largest, largest)
 
 
 def check_bounds(bounds: Bounds, dim: int | None = None) -> FloatArray:

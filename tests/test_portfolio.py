@@ -79,6 +79,8 @@ def test_compression_does_not_depend_on_units():
         [-1e308, 1e308, 1.5e308],  # a range larger than any float
         [0.0, 1e-300, 1e300],  # a ratio larger than any float
         [1.0, 1.0 + 1e-15, 2.0],  # differences that are rounding
+        [0.0, 5e-324, 1e-323, 1.0],  # the smallest floats
+        [-1.0, 0.0, 5e-324],
         [3.0],
     ],
 )

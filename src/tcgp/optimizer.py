@@ -175,9 +175,7 @@ class Optimizer:
         self._queue: deque[Point] = deque()
         self._reoffered: deque[Proposal] = deque()
         self._states: list[tuple[int, dict[str, Any]]] = []  # number of data and state of each fit
-        self._fitted: tuple[int, Member, Model] | None = (
-            None  # number of data, member and model of the last fit
-        )
+        self._fitted: tuple[int, Member, Model] | None = None  # of the last fit; the number is that of data
         self._by_member: dict[int, tuple[int, Model]] = {}  # number of data and model of each member
         if journal is not None:
             self._start_journal(journal)
@@ -331,7 +329,11 @@ class Optimizer:
 
     @property
     def model(self) -> Model | None:
-        """Model behind the last point that one chose; None before that, and after a resume."""
+        """Model behind the last point that one chose; None before that, and after a resume.
+
+        With ``"auto"`` its values above the median of the data may be compressed; for predictions of all values take
+        `tcgp.fit_model`.
+        """
         return None if self._fitted is None else self._fitted[2]
 
     @property

@@ -118,11 +118,12 @@ def compress(values: FloatArray, known: FloatArray) -> FloatArray:
     lowest, median = np.min(known), np.median(known)
     with np.errstate(over="ignore"):
         unit = max(median - lowest, SMALLEST_UNIT * max(abs(lowest), abs(median)))
-    if not (median > lowest and np.isfinite(unit)):
+    if not (median > lowest and np.finfo(float).tiny < unit < np.inf):
         return values
     above = values > median
     # log(1 + x) by way of log x, where x itself may be larger than any float
-    log_x = np.log(0.5 * values[above] - 0.5 * median) - np.log(0.5 * unit)
+    with np.errstate(divide="ignore"):
+        log_x = np.log(0.5 * values[above] - 0.5 * median) - np.log(0.5 * unit)
     compressed = values.copy()
     compressed[above] = median + unit * np.logaddexp(0.0, log_x)
     return compressed

@@ -175,7 +175,7 @@ class Optimizer:
         self._queue: deque[Point] = deque()
         self._reoffered: deque[Proposal] = deque()
         self._states: list[tuple[int, dict[str, Any]]] = []  # number of data and state of each fit
-        self._fitted: tuple[int, Member, Model] | None = None  # of the last fit; the number is that of data
+        self._fitted: tuple[int, Member, Model] | None = None  # number of data, and who fitted what
         self._by_member: dict[int, tuple[int, Model]] = {}  # number of data and model of each member
         if journal is not None:
             self._start_journal(journal)

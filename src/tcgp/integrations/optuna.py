@@ -176,7 +176,7 @@ class TailCalibratedSampler(BaseSampler):
         log = _TrialLog(study, trial)
         seed = self._seed_for(trial)
         settled = False
-        while not settled:  # another worker took the point first
+        while not settled:  # until no other worker has the point
             others = [t for t in study.get_trials(deepcopy=False) if t.number != trial.number]
             try:
                 proposal, state = self._propose(study, parameters, others, seed)

@@ -171,6 +171,16 @@ def test_a_constant_function_is_explored_evenly() -> None:
     assert np.diff(points).max() < 0.15
 
 
+def test_a_warning_of_the_fits_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    optimizer = Optimizer([(-3, 3)] * 2, method="regp", n_initial=10, rng=0)
+    drive(
+        optimizer, lambda x: math.floor(bowl(x)), 40
+    )  # steps: the values up to the threshold soon are equal
+    assert [record.message for record in caplog.records] == [
+        "the values up to the threshold are equal: lengthscales and variance are set, not estimated"
+    ]
+
+
 @pytest.mark.parametrize("scale", [1e300, 1e-300])
 def test_huge_and_tiny_values_are_minimized(scale: float) -> None:
     optimizer = Optimizer([(0, 1)], n_initial=5, rng=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import logging
@@ -10,7 +11,7 @@ import numbers
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -177,6 +178,7 @@ class Optimizer:
         self._states: list[tuple[int, dict[str, Any]]] = []  # number of data and state of each fit
         self._fitted: tuple[int, Member, Model] | None = None  # number of data, and who fitted what
         self._by_member: dict[int, tuple[int, Model]] = {}  # number of data and model of each member
+        self._warned: set[str] = set()
         if journal is not None:
             self._start_journal(journal)
 
@@ -504,15 +506,16 @@ class Optimizer:
         known = self._by_member.get(number)
         if known is None or known[0] != n:
             _, member = member_due(self.settings.method, number)
-            model = fit_model(
-                U,
-                compress(y, y) if member.compressed else y,
-                member.method,
-                bounds=[(0.0, 1.0)] * self.space.dim,
-                rng=self._rng(FIT, n),
-                state=self._state_before(n, number),
-                **member_options(self.settings.method, member, self.settings.options),
-            )
+            with _each_warning_once(self._warned):
+                model = fit_model(
+                    U,
+                    compress(y, y) if member.compressed else y,
+                    member.method,
+                    bounds=[(0.0, 1.0)] * self.space.dim,
+                    rng=self._rng(FIT, n),
+                    state=self._state_before(n, number),
+                    **member_options(self.settings.method, member, self.settings.options),
+                )
             known = self._by_member[number] = (n, model)
         return known[1]
 
@@ -648,6 +651,24 @@ def _is_batch(x: object) -> bool:
     if not isinstance(x, list | tuple) or not x:
         return False
     return all(isinstance(item, list | tuple | np.ndarray | Mapping) for item in x)
+
+
+@contextlib.contextmanager
+def _each_warning_once(said: set[str]) -> Iterator[None]:
+    """Keep back the warnings of this block that were said before: what holds for one fit often holds for the next."""
+
+    def is_new(record: logging.LogRecord) -> bool:
+        if record.levelno < logging.WARNING:
+            return True
+        known = record.msg in said
+        said.add(record.msg)
+        return not known
+
+    logger.addFilter(is_new)
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_new)
 
 
 def _state(model: Model, number: int) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from scipy.stats import rankdata, wilcoxon
 
 import auto_functions
 import tcgp
-from botorch_likelihood import quick_fits
+from quick_botorch import quick_botorch
 from tcgp.experiments.methods import Method
 from tcgp.experiments.peers import PEERS
 from tcgp.models import METHODS, Member
@@ -128,7 +128,7 @@ def optimize(task: tuple[str, str, int, int, int]) -> Run:
     start = time.process_time()
     if method.is_peer:
         peer = label.partition(":")[2]
-        with quick_fits() if peer == "botorch" else contextlib.nullcontext():
+        with quick_botorch() if peer == "botorch" else contextlib.nullcontext():
             values = [value for _, value in PEERS[peer](problem, X, y, iterations, seed)]
     else:
         result = tcgp.minimize(
@@ -328,7 +328,7 @@ def _speed_table(
 
 
 def _cost_line(runs: dict[Key, Run], names: Sequence[str], methods: Sequence[str]) -> str:
-    ours = [m for m in methods if not m.startswith("peer:")]  # BoTorch's time would be that of quick_fits
+    ours = [m for m in methods if not m.startswith("peer:")]  # BoTorch's time would be that of quick_botorch
     cost = {m: [run["seconds"] for (f, k, _, _), run in runs.items() if k == m and f in names] for m in ours}
     return "Milliseconds of CPU an iteration: " + ", ".join(
         f"{m} {1e3 * np.mean(c):.0f}" for m, c in cost.items() if c

@@ -13,6 +13,7 @@ by 1e-16, which it shows too. Times of BoTorch are always measured without this.
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import math
 import time
@@ -137,57 +138,97 @@ def log_normal(prior: Any) -> Callable[[Any], tuple[float, Any]]:
     return log_density
 
 
+# ---- comparison with BoTorch's own ----
+
+
 def main() -> None:
-    """Compare with BoTorch's own: values, gradients, times, and where fits end."""
-    import torch
-    from botorch.fit import fit_gpytorch_mll
-    from botorch.models import SingleTaskGP
-    from botorch.optim.closures import get_loss_closure_with_grads
-    from gpytorch.mlls import ExactMarginalLogLikelihood
-
-    def likelihood(X: np.ndarray, y: np.ndarray) -> ExactMarginalLogLikelihood:
-        model = SingleTaskGP(torch.as_tensor(X), torch.as_tensor(y)[:, None])
-        return ExactMarginalLogLikelihood(model.likelihood, model).train()
-
-    def milliseconds(function: Loss, repeats: int = 100) -> float:
-        start = time.process_time()
-        for _ in range(repeats):
-            function()
-        return (time.process_time() - start) / repeats * 1e3
-
-    def end(X: np.ndarray, y: np.ndarray, quick: bool = False) -> float:
-        mll = likelihood(X, y)
-        fit_gpytorch_mll(mll, closure=loss(mll) if quick else None)
-        return float(loss(mll)()[0])
-
+    torch = importlib.import_module("torch")
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     rng = np.random.default_rng(0)
-    print("| | n | d | value differs by | gradient, relative | BoTorch's, ms | here, ms", end=" | ")
-    print("fit ends with a value that differs by | BoTorch's own, inputs changed by 1e-16 |")
-    print("|---" * 9 + "|")
+    print("| | n | d | likelihood differs by | its gradient | ms, BoTorch's | here", end=" | ")
+    print("log EI differs by | its gradient | ms, BoTorch's | here", end=" | ")
+    print("likelihood where the fit ends differs by | BoTorch's own, inputs changed by 1e-16 |")
+    print("|---" * 13 + "|")
     for n, name in ((20, "branin"), (60, "otl-circuit"), (120, "borehole")):
         problem = auto_functions.get(name)
         low, high = problem.bounds.T
-        X = rng.random((n, problem.dim))
-        y = -np.asarray(problem.fun(low + X * (high - low)))
-        mll = likelihood(X, y)
-        theirs, ours = get_loss_closure_with_grads(mll, dict(mll.named_parameters())), loss(mll)
-        values, gradients = [], []
-        for _ in range(20):
-            with torch.no_grad():
-                for parameter in mll.parameters():
-                    parameter.copy_(torch.as_tensor(np.exp(rng.normal(-1.0, 1.0, parameter.shape))))
-            (a, ga), (b, gb) = theirs(), ours()
-            values.append(abs(float(a.detach()) - float(b)))
-            gradients += [float((u - v).abs().max() / u.abs().max()) for u, v in zip(ga, gb, strict=True)]
-        reference = end(X, y)
-        quick = end(X, y, quick=True)
-        moved = end(X + 1e-16 * rng.choice([-1, 1], X.shape), y)
-        print(
-            f"| {name} | {n} | {problem.dim} | {max(values):.0e} | {max(gradients):.0e} | {milliseconds(theirs):.2f} |"
-            f" {milliseconds(ours):.2f} | {quick - reference:.0e} | {moved - reference:.0e} |"
-        )
+        U = rng.random((n, problem.dim))
+        y = -np.asarray(problem.fun(low + U * (high - low)))
+        parts = (compare_likelihoods(U, y, rng), compare_criteria(U, y, rng), compare_fits(U, y, rng))
+        print(f"| {name} | {n} | {problem.dim} | " + " | ".join(parts) + " |")
+
+
+def likelihood_of(U: np.ndarray, y: np.ndarray) -> Any:
+    """BoTorch's marginal likelihood of its default model."""
+    torch, models, mlls = map(importlib.import_module, ("torch", "botorch.models", "gpytorch.mlls"))
+    model = models.SingleTaskGP(torch.as_tensor(U), torch.as_tensor(y)[:, None])
+    return mlls.ExactMarginalLogLikelihood(model.likelihood, model).train()
+
+
+def compare_likelihoods(U: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> str:
+    """Largest differences over random parameters, those of gradients relative to their largest entry, and times."""
+    torch, closures = map(importlib.import_module, ("torch", "botorch.optim.closures"))
+    mll = likelihood_of(U, y)
+    theirs, ours = closures.get_loss_closure_with_grads(mll, dict(mll.named_parameters())), loss(mll)
+    values, gradients = [], []
+    for _ in range(20):
+        with torch.no_grad():
+            for parameter in mll.parameters():
+                parameter.copy_(torch.as_tensor(np.exp(rng.normal(-1.0, 1.0, parameter.shape))))
+        (a, slopes_a), (b, slopes_b) = theirs(), ours()
+        values.append(abs(a.item() - b.item()))
+        gradients += [distance(u, v) for u, v in zip(slopes_a, slopes_b, strict=True)]
+    return f"{max(values):.0e} | {max(gradients):.0e} | {milliseconds(theirs):.2f} | {milliseconds(ours):.2f}"
+
+
+def compare_criteria(U: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> str:
+    """Relative differences at random points and near two of the data, and times."""
+    torch, acquisition, fitting = map(
+        importlib.import_module, ("torch", "botorch.acquisition", "botorch.fit")
+    )
+    mll = likelihood_of(U, y)
+    fitting.fit_gpytorch_mll(mll, closure=loss(mll))
+    points = torch.as_tensor(np.vstack([rng.random((8, U.shape[1])), U[:2] + 1e-4])[:, None]).requires_grad_(
+        True
+    )
+
+    def evaluate(criterion: Any) -> tuple[Any, Any]:
+        values = criterion(points)
+        return values.detach(), torch.autograd.grad(values.sum(), points)[0]
+
+    both = (
+        acquisition.LogExpectedImprovement(mll.model, best_f=y.max()),
+        quick_criterion()(mll.model, y.max()),
+    )
+    theirs, ours = (functools.partial(evaluate, criterion) for criterion in both)
+    (a, slopes_a), (b, slopes_b) = theirs(), ours()
+    differences = f"{distance(a, b):.0e} | {distance(slopes_a, slopes_b):.0e}"
+    return f"{differences} | {milliseconds(theirs):.2f} | {milliseconds(ours):.2f}"
+
+
+def compare_fits(U: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> str:
+    """How far apart fits end, with either likelihood, and with BoTorch's own on inputs that differ by rounding."""
+    fit = importlib.import_module("botorch.fit").fit_gpytorch_mll
+
+    def end(U: np.ndarray, quick: bool = False) -> float:
+        mll = likelihood_of(U, y)
+        fit(mll, closure=loss(mll) if quick else None)
+        return float(loss(mll)()[0])
+
+    reference, quick, moved = end(U), end(U, quick=True), end(U + 1e-16 * rng.choice([-1, 1], U.shape))
+    return f"{abs(quick - reference):.0e} | {abs(moved - reference):.0e}"
+
+
+def distance(a: Any, b: Any) -> float:
+    return float((a - b).abs().max() / a.abs().max())
+
+
+def milliseconds(function: Callable[[], Any], repeats: int = 100) -> float:
+    start = time.process_time()
+    for _ in range(repeats):
+        function()
+    return (time.process_time() - start) / repeats * 1e3
 
 
 if __name__ == "__main__":

@@ -119,7 +119,7 @@ PEERS: dict[str, Peer] = {"botorch": botorch, "optuna": optuna, "skopt": skopt, 
 # What a peer imports, and what has to be installed for it.
 _PACKAGES: dict[str, tuple[tuple[str, ...], str]] = {
     "botorch": (("torch", "botorch"), "botorch"),
-    "optuna": (("optuna", "torch"), "optuna torch"),
+    "optuna": (("optuna", "torch"), "optuna torch greenlet"),
     "skopt": (("skopt",), "scikit-optimize"),
     "smt": (("smt",), "smt"),
 }

@@ -88,9 +88,8 @@ def loss(mll: Any) -> Loss:
     expected = ["noise_covar.raw_noise", "mean_module.raw_constant", "covar_module.raw_lengthscale"]
     if [name.partition(".")[2] for name in parameters] != expected:
         raise TypeError(f"not a SingleTaskGP with a noise, a mean and lengthscales: {list(parameters)}")
-    noise, mean, lengthscales = (
-        p.detach().numpy() for p in parameters.values()
-    )  # views: they follow BoTorch
+    # Views of what BoTorch changes.
+    noise, mean, lengthscales = (parameter.detach().numpy() for parameter in parameters.values())
     noise_prior = log_normal(mll.likelihood.noise_covar.noise_prior)
     lengthscale_prior = log_normal(mll.model.covar_module.lengthscale_prior)
     X, y = mll.model.train_inputs[0].numpy(), mll.model.train_targets.numpy()
@@ -110,13 +109,14 @@ def loss(mll: Any) -> Loss:
         value = -0.5 * (residuals @ weights + log_determinant + n * math.log(2 * math.pi))
         inverse, _ = lapack.dpotri(L, lower=1, overwrite_c=1)  # its lower half: the upper is zero
         slopes = (np.outer(weights, weights) - 2 * inverse.T).ravel() * correlations
-        priors = lengthscale_prior(lengthscales[0]), noise_prior(noise[0])
+        noise_density, noise_slope = noise_prior(noise[0])
+        lengthscale_density, lengthscale_slopes = lengthscale_prior(lengthscales[0])
+        value += noise_density + lengthscale_density
         gradient = (
-            0.5 * (weights @ weights - inverse.trace()) + priors[1][1],
+            0.5 * (weights @ weights - inverse.trace()) + noise_slope,
             weights.sum(),
-            0.5 * (squares @ slopes) / lengthscales[0] ** 3 + priors[0][1],
+            0.5 * (squares @ slopes) / lengthscales[0] ** 3 + lengthscale_slopes,
         )
-        value += priors[0][0] + priors[1][0]
         return torch.as_tensor(-value / n), tuple(
             torch.as_tensor(-np.asarray(g) / n).view(parameter.shape)
             for g, parameter in zip(gradient, parameters.values(), strict=True)

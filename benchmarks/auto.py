@@ -33,7 +33,7 @@ import auto_functions
 import tcgp
 from quick_botorch import quick_botorch
 from tcgp.experiments.methods import Method
-from tcgp.experiments.peers import PEERS
+from tcgp.experiments.peers import PEERS, check_installed
 from tcgp.models import METHODS, Member
 
 # What was tried in the place of auto, apart from its rules for turns: see docs/tried.md. The first is what it was
@@ -99,6 +99,9 @@ def make_runs(
     store: Path,
 ) -> None:
     """Make the runs that the store lacks, one line for each."""
+    for method in methods:
+        if Method.parse(method).is_peer:
+            check_installed(method.partition(":")[2])
     known = load(store)
     tasks = []
     for seed in seeds:

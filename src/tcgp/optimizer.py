@@ -178,7 +178,7 @@ class Optimizer:
         self._states: list[tuple[int, dict[str, Any]]] = []  # number of data and state of each fit
         self._fitted: tuple[int, Member, Model] | None = None  # number of data, and who fitted what
         self._by_member: dict[int, tuple[int, Model]] = {}  # number of data and model of each member
-        self._warned: set[str] = set()
+        self._warned: set[str] = set()  # what fits have warned of
         if journal is not None:
             self._start_journal(journal)
 

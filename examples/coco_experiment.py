@@ -1,4 +1,4 @@
-"""An experiment on COCO's bbob suite, and one with IOHprofiler: small, to show how.
+"""An experiment on COCO's bbob suite: small, to show how.
 
 python examples/coco_experiment.py [--budget 40] [--functions 1,8,15] [--dimension 2] [--folder FOLDER]
 """
@@ -12,7 +12,6 @@ import pathlib
 import tempfile
 
 import cocoex
-import ioh
 
 from tcgp.integrations import coco
 
@@ -35,7 +34,6 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         os.chdir(folder)
         run_coco(args)
-        run_ioh(args)
         if figure:
             draw(folder / LOG, figure)
         print(f"{sum(1 for path in folder.rglob('*') if path.is_file())} files of data")
@@ -50,24 +48,6 @@ def run_coco(args: argparse.Namespace) -> None:
         problem.observe_with(observer)
         result = solver(problem)
         print(f"COCO {problem.id}: {result.nfev} evaluations, target hit: {bool(problem.final_target_hit)}")
-
-
-def run_ioh(args: argparse.Namespace) -> None:
-    experiment = ioh.Experiment(
-        coco.Solver(args.budget, rng=0),
-        fids=[int(f) for f in args.functions.split(",")],
-        iids=[1],
-        dims=[args.dimension],
-        reps=1,
-        problem_class=ioh.ProblemClass.BBOB,
-        output_directory=".",
-        folder_name="ioh",
-        algorithm_name="tcgp",
-        logged_attributes=["beta", "lambda_", "threshold"],
-        zip_output=False,
-    )
-    experiment()
-    print("IOHprofiler: done")
 
 
 def draw(log: pathlib.Path, path: pathlib.Path) -> None:

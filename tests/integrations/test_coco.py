@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 import math
+from types import SimpleNamespace
 
 import cocoex
-import ioh
 import numpy as np
 import pytest
 
@@ -103,14 +103,44 @@ def test_same_seed_same_run_and_each_run_of_a_solver_its_own():
     assert runs[0] == runs[2] != runs[1]
 
 
-def test_ioh_problems_are_solved_and_counted():
+class _Bits:
+    """A problem as IOHprofiler presents it: count the ones among eight bits, as many as possible."""
+
+    bounds = SimpleNamespace(lb=np.zeros(8, dtype=int), ub=np.ones(8, dtype=int))
+    meta_data = SimpleNamespace(
+        name="OneMax", instance=1, n_variables=8, optimization_type=SimpleNamespace(name="MAX")
+    )
+
+    def __init__(self):
+        self.state = SimpleNamespace(evaluations=0, final_target_found=False)
+
+    def __call__(self, x):
+        self.state.evaluations += 1
+        self.state.final_target_found |= sum(x) == 8
+        return float(sum(x))
+
+
+def test_problems_of_ioh_are_maximized_until_their_target_is_found():
+    problem = _Bits()
+    result = coco.solve(problem, 60, rng=0, n_initial=10)
+    assert problem.state.final_target_found
+    assert result.fun == -8.0
+    assert problem.state.evaluations == result.nfev < 60
+
+
+@pytest.fixture
+def ioh():
+    return pytest.importorskip("ioh", reason="ioh is an extra of its own: pip install -e '.[ioh]'")
+
+
+def test_ioh_problems_are_solved_and_counted(ioh):
     problem = ioh.get_problem("Sphere", 1, 2, ioh.ProblemClass.BBOB)
     result = coco.solve(problem, 25, rng=0)
     assert problem.state.evaluations == result.nfev
     assert result.fun == pytest.approx(problem.state.current_best.y)
 
 
-def test_ioh_problems_over_bits_are_maximized():
+def test_ioh_problems_over_bits_are_maximized(ioh):
     problem = ioh.get_problem("OneMax", 1, 8, ioh.ProblemClass.PBO)
     result = coco.solve(problem, 60, rng=0, n_initial=10)
     assert problem.state.final_target_found
@@ -119,7 +149,7 @@ def test_ioh_problems_over_bits_are_maximized():
     assert result.nfev < 60
 
 
-def test_ioh_experiments_log_beta_lambda_and_threshold(tmp_path):
+def test_ioh_experiments_log_beta_lambda_and_threshold(ioh, tmp_path):
     names = ["beta", "lambda_", "threshold"]
     experiment = ioh.Experiment(
         coco.Solver(14, rng=0, n_initial=8, method="tcgp"),

@@ -21,7 +21,7 @@ EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
         (
             "coco_experiment.py",
             ["--budget", "8", "--functions", "1", "--figure", "figure.svg"],
-            "IOHprofiler: done",
+            "files of data",
         ),
     ],
 )

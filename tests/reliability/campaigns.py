@@ -79,9 +79,13 @@ class Campaign:
 
     def run_for(self, seconds: float) -> bool:
         """Start or continue the run in a child and kill it after a time; whether it ended before."""
-        child = in_child(self.run)
         deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
+        return self.run_until(lambda: time.monotonic() >= deadline)
+
+    def run_until(self, condition: Callable[[], bool]) -> bool:
+        """Start or continue the run in a child and kill it once the condition holds; whether it ended before."""
+        child = in_child(self.run)
+        while not condition():
             if os.waitpid(child, os.WNOHANG)[0]:
                 return True
             time.sleep(0.0005)

@@ -86,15 +86,14 @@ class Solver:
 
     Examples
     --------
-    >>> import ioh
+    >>> import cocoex
     >>> from tcgp.integrations import coco
-    >>> problem = ioh.get_problem("Sphere", 1, 2, ioh.ProblemClass.BBOB)
     >>> solver = coco.Solver(budget=25, rng=0)
-    >>> result = solver(problem)
-    >>> problem.state.evaluations == result.nfev
-    True
+    >>> suite = cocoex.Suite("bbob", "", "dimensions:2 function_indices:1 instance_indices:1")
+    >>> [solver(problem).nfev <= 25 for problem in suite]
+    [True]
 
-    In an experiment: ``ioh.Experiment(solver, …, logged_attributes=["beta", "lambda_", "threshold"])``.
+    With IOHprofiler: ``ioh.Experiment(solver, …, logged_attributes=["beta", "lambda_", "threshold"])``.
     """
 
     def __init__(

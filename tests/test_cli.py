@@ -19,7 +19,7 @@ import tcgp
 from tcgp.cli import main
 from tcgp.cli.console import format_table, parse_duration
 from tcgp.cli.spec import EXAMPLE, load_spec
-from tcgp.journal import read_journal
+from tcgp.optimizer.journal import read_journal
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "simulator"
 
@@ -694,7 +694,7 @@ def test_a_journal_in_use_is_waited_for(campaign, capsys):
     journal, spec = campaign
     ask(capsys, journal, "--spec", spec)
     code = (
-        "import sys, time; from tcgp.journal import Journal; journal = Journal(sys.argv[1]); "
+        "import sys, time; from tcgp.optimizer.journal import Journal; journal = Journal(sys.argv[1]); "
         "print('locked', flush=True); sys.stdin.readline(); time.sleep(0.3)"
     )
     with subprocess.Popen(

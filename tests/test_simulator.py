@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from tcgp.optimizer.workers import evaluate
 from tcgp.simulator import Objective, RunFailed, Simulator, SimulatorPool, Template, find_program
-from tcgp.workers import evaluate
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "simulator"
 

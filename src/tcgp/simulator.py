@@ -27,8 +27,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tcgp.history import interpret, shorten
-from tcgp.workers import Outcome
+from tcgp.optimizer.history import interpret, shorten
+from tcgp.optimizer.workers import Outcome
 
 __all__ = [
     "Objective",

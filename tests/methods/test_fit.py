@@ -7,7 +7,8 @@ import pytest
 
 import tcgp
 from tcgp.laws import GeneralizedNormal, Normal
-from tcgp.models import METHODS, calibrate
+from tcgp.methods import METHODS
+from tcgp.methods.fit import calibrate
 
 ALL = tuple(METHODS)
 

@@ -16,10 +16,10 @@ from tcgp.experiments.methods import Method
 from tcgp.experiments.runs import optimize
 from tcgp.experiments.tasks import Row, RunTask
 from tcgp.gp import GaussianProcess, RelaxedGaussianProcess
-from tcgp.history import Evaluation
 from tcgp.integrations._ask import ask
-from tcgp.models import METHODS, calibrate
-from tcgp.portfolio import (
+from tcgp.methods import METHODS
+from tcgp.methods.fit import calibrate
+from tcgp.methods.portfolio import (
     COMPARISON_LEVEL,
     MUCH_WORSE,
     SMALLEST_GAIN,
@@ -29,6 +29,7 @@ from tcgp.portfolio import (
     preferred,
     turns_passed,
 )
+from tcgp.optimizer.history import Evaluation
 from tcgp.report.data import _up_to_date
 from tcgp.scoring import loo_scores
 from tcgp.space import Space

@@ -22,10 +22,10 @@ import pytest
 from scipy.optimize import Bounds, OptimizeResult
 
 from tcgp import Categorical, Integer, Real, Space, minimize
-from tcgp.journal import JournalError, read_journal
 from tcgp.optimizer import Optimizer
-from tcgp.progress import ProgressLine
-from tcgp.workers import WorkersError, crew_for
+from tcgp.optimizer.journal import JournalError, read_journal
+from tcgp.optimizer.progress import ProgressLine
+from tcgp.optimizer.workers import WorkersError, crew_for
 
 SQUARE = [(0, 1), (0, 1)]
 

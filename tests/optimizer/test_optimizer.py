@@ -17,11 +17,11 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from tcgp import Categorical, Integer, Optimizer, Real, Space
-from tcgp.design import initial_design
-from tcgp.history import SAME_POINT
-from tcgp.journal import JournalError, read_journal
-from tcgp.models import METHODS
+from tcgp.methods import METHODS
 from tcgp.optimizer import SpaceExhausted
+from tcgp.optimizer.design import initial_design
+from tcgp.optimizer.history import SAME_POINT
+from tcgp.optimizer.journal import JournalError, read_journal
 
 Function = Callable[[list[Any]], float | None]
 

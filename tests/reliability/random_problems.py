@@ -16,9 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tcgp import Categorical, Integer, Optimizer, Real, Space
-from tcgp.history import SAME_POINT
-from tcgp.models import METHODS, Model, calibrate, fit_model
+from tcgp.methods import METHODS
+from tcgp.methods.fit import calibrate, fit_model
+from tcgp.models import Model
 from tcgp.optimizer import SpaceExhausted
+from tcgp.optimizer.history import SAME_POINT
 from tcgp.space import Dimension, Point
 
 CRITERIA = ("ei", "lcb")

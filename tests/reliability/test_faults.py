@@ -23,8 +23,8 @@ import pytest
 from campaigns import BOUNDS, Campaign, in_child, value_at
 
 from tcgp import Optimizer, minimize
-from tcgp.journal import Journal, JournalError, read_journal, uninterrupted
-from tcgp.workers import WorkersError, crew_for
+from tcgp.optimizer.journal import Journal, JournalError, read_journal, uninterrupted
+from tcgp.optimizer.workers import WorkersError, crew_for
 
 # ---- kills ----
 

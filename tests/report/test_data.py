@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import tcgp
-from tcgp.journal import read_journal
 from tcgp.laws import Normal
 from tcgp.optimizer import Optimizer
+from tcgp.optimizer.journal import read_journal
 from tcgp.report import Note, State, calibration_sentence, notes_from_journal, report_data
 from tcgp.scoring import diagnose, loo_scores
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import tcgp
-from tcgp.models import Member, fit_model
+from tcgp.methods import Member
+from tcgp.methods.fit import fit_model
 from tcgp.optimizer import Optimizer
 from tcgp.report import Note, State, render, report_data, write_atomically
 from tcgp.report.page import embed

@@ -12,8 +12,8 @@ import pytest
 
 import tcgp
 from tcgp.cli import main
-from tcgp.journal import read_journal
 from tcgp.optimizer import Optimizer
+from tcgp.optimizer.journal import read_journal
 from tcgp.report import Reporter, report_from_journal
 from tcgp.report import writer as writer_module
 

@@ -64,7 +64,7 @@ class _StandardError(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         message = record.getMessage()
-        if message.startswith("the evaluation at"):
+        if hasattr(record, "failed_evaluation"):
             self._n_failures += 1
             if self._n_failures > self._max_failures:
                 return

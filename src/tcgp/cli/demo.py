@@ -13,7 +13,7 @@ from tcgp.cli.console import DONE, UsageError, format_table, note, relative
 from tcgp.cli.pictures import can_draw, new_figure, save
 
 if TYPE_CHECKING:
-    from tcgp.result import Result
+    from tcgp.optimizer.result import Result
 
 __all__ = ["run"]
 
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _minimize(method: str, n_evals: int, seed: int) -> Result:
-    from tcgp.campaign import minimize
+    from tcgp.optimizer.minimize import minimize
     from tcgp.problems import get
 
     problem = get(PROBLEM)

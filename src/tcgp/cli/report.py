@@ -7,7 +7,7 @@ import os
 import time
 from pathlib import Path
 
-from tcgp.cli.campaigns import read_campaign
+from tcgp.cli.campaigns import read
 from tcgp.cli.console import DONE, UsageError, note, relative
 
 __all__ = ["check_writable", "run"]
@@ -69,10 +69,10 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def _write(journal: Path, output: Path, refresh: float | None) -> None:
-    from tcgp.journal import JournalError
+    from tcgp.optimizer.journal import JournalError
     from tcgp.report import report_from_journal
 
-    read_campaign(journal)  # says what is wrong with a journal that cannot be read
+    read(journal)  # says what is wrong with a journal that cannot be read
     try:
         report_from_journal(journal, output, refresh=refresh)
     except JournalError as error:

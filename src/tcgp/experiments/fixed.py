@@ -16,8 +16,10 @@ from tcgp.experiments import problems
 from tcgp.experiments.methods import Method
 from tcgp.experiments.tasks import Row
 from tcgp.gp.gaussian_process import Interpolator
-from tcgp.gp.selection import LONGEST, SELECTIONS, SHORTEST
-from tcgp.models import METHODS, Prediction, calibrate, fit_model
+from tcgp.gp.selection import LONGEST, SHORTEST
+from tcgp.methods import RECIPES
+from tcgp.methods.fit import calibrate, fit_model
+from tcgp.models import Prediction
 from tcgp.problems import Problem
 from tcgp.sampling import SubsetSimulation, subset_simulation
 
@@ -132,20 +134,18 @@ def _tails(
 
 def _interpolator_key(method: Method) -> tuple[Any, ...]:
     """Methods with equal keys have the same interpolator."""
-    recipe, settings = METHODS[method.name], method.settings
+    if method.name not in RECIPES:  # a portfolio, whose members have interpolators of their own
+        return (method.name, *sorted(method.settings.items()))
+    recipe, settings = RECIPES[method.name], method.settings
     level = settings.get("relax_delta", settings["delta"]) if recipe.relaxed else None
-    selection = settings.get("selection", "ml")
-    if selection not in SELECTIONS:  # bcrGP has an option of this name that is not about lengthscales
-        selection = "ml"
     return (
         settings["smoothness"],
         level,
-        selection,
+        settings.get("selection", "ml"),
         settings.get("least"),
         settings.get("shortest", SHORTEST),
         settings.get("longest", LONGEST),
-        recipe.nugget,
-        method.name if recipe.members else None,
+        recipe.learns_nugget,
     )
 
 

@@ -96,7 +96,7 @@ class Method:
 
 def _defaults(name: str) -> dict[str, Any]:
     """Default options of a method; unknown methods are refused here."""
-    from tcgp.models import METHODS
+    from tcgp.methods.portfolio import METHODS, options_of
 
     if name.startswith(PEER):
         from tcgp.experiments.peers import PEERS
@@ -106,7 +106,7 @@ def _defaults(name: str) -> dict[str, Any]:
         raise ExperimentError(f"there is no peer {name!r}: take one of {', '.join(PEER + p for p in PEERS)}")
     if name not in METHODS:
         raise ExperimentError(f"there is no method {name!r}: take one of {', '.join(METHODS)}, or peer:...")
-    return dict(METHODS[name].options)
+    return {key: option.default for key, option in options_of(name).items()}
 
 
 def _value(text: str) -> Any:

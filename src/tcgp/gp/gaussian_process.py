@@ -76,6 +76,11 @@ class Interpolator:
             refine=refine,
         )
 
+    @property
+    def learns_nugget(self) -> bool:
+        """Whether a nugget is learned with the lengthscales."""
+        return False
+
     def unit_points(self) -> FloatArray:
         """Data points scaled to the unit cube by the bounds of the fit, of shape (n, d)."""
         self._check_fitted()
@@ -239,6 +244,11 @@ class GaussianProcess(Interpolator):
         self.n_starts = n_starts
         self.selection, self.prior, self.nugget = selection, prior, nugget
         self.shortest, self.longest = shortest, longest
+
+    @property
+    def learns_nugget(self) -> bool:
+        """Whether a nugget is learned with the lengthscales."""
+        return self.nugget is None
 
     @single_threaded
     def fit(

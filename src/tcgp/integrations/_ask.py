@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tcgp.history import Evaluation, Proposal
 from tcgp.optimizer import Optimizer
+from tcgp.optimizer.history import Evaluation, Proposal
 from tcgp.space import Point, Space
 
 __all__ = ["ask"]
@@ -50,19 +50,20 @@ def ask(
         If every point of a finite space is evaluated or pending.
     """
     optimizer = Optimizer(space, rng=seed, **settings)
+    history, states = optimizer.history, optimizer.surrogate.states
     for evaluation in _merge(evaluations):
-        optimizer.history.add_evaluation(evaluation, None)
+        history.add_evaluation(evaluation)
     for x in pending:
-        if optimizer.history.is_new(x):
-            optimizer.history.add_proposal(Proposal(optimizer.history.n_asked, x, "given"))
+        if history.is_new(x):
+            history.add_proposal(Proposal(len(history.proposals), x, "given"))
     if state is not None and len(state["lengthscales"]) == space.dim:
-        optimizer._states += [(-1, dict(old)) for old in (*state.get("others", ()), state)]
+        states += [(-1, dict(old)) for old in (*state.get("others", ()), state)]
     proposal = optimizer.propose()
-    if not optimizer._states or optimizer.model is None:
+    if not states or optimizer.model is None:
         return proposal, None
     # One state for each member of a portfolio: the last one's, with the others' inside it.
-    latest = {old.get("member", 0): old for _, old in optimizer._states}
-    newest = latest.pop(optimizer._states[-1][1].get("member", 0))
+    latest = {old.get("member", 0): old for _, old in states}
+    newest = latest.pop(states[-1][1].get("member", 0))
     others = [{k: v for k, v in old.items() if k != "others"} for old in latest.values()]
     return proposal, {**newest, **({"others": others} if others else {})}
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tcgp.history import Evaluation
 from tcgp.integrations._ask import ask
 from tcgp.optimizer import Settings, SpaceExhausted, check_positive_integer
+from tcgp.optimizer.history import Evaluation
 from tcgp.space import Categorical, Dimension, Integer, Point, Real, Space
 
 try:

@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from tcgp.history import SAME_POINT, Evaluation, Proposal
 from tcgp.integrations._ask import ask
 from tcgp.optimizer import Settings, SpaceExhausted, check_positive_integer
+from tcgp.optimizer.history import SAME_POINT, Evaluation, Proposal
 from tcgp.space import LARGEST_RANGE, Categorical, Dimension, Integer, Point, Real, Space
 
 try:

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from tcgp._typing import ArrayLike, Bounds, FloatArray
-from tcgp.models import METHODS, Prediction, fit_model
+from tcgp.methods import METHODS
+from tcgp.methods.fit import fit_model
+from tcgp.models import Prediction
 
 try:
     from sklearn.base import BaseEstimator, RegressorMixin

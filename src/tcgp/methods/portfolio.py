@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from tcgp._typing import Bounds, FloatArray, RandomState
-from tcgp.models import METHODS, Member, Model, fit_model, member_options
+from tcgp._typing import FloatArray
+from tcgp.methods.options import Option
+from tcgp.methods.recipes import RECIPES, SHARED
 
-__all__ = ["candidates", "compress", "fit_best_member", "member_due", "preferred", "turns_passed"]
+__all__ = [
+    "METHODS",
+    "PORTFOLIOS",
+    "Member",
+    "Portfolio",
+    "candidates",
+    "check_method",
+    "compress",
+    "interpolating",
+    "member_options",
+    "members_of",
+    "options_of",
+    "preferred",
+    "turns_passed",
+]
 
 # Members are compared by their leave-one-out predictions below this quantile of the data.
 COMPARISON_LEVEL = 0.25
@@ -21,6 +37,82 @@ MUCH_WORSE = 2.0
 SMALLEST_GAIN = 1e-3
 # The unit of compression, as a share of the values: below it they differ by little more than rounding.
 SMALLEST_UNIT = 1e-9
+
+
+@dataclass(frozen=True)
+class Member:
+    """One of the methods of a portfolio, with its options, and whether it sees high values compressed."""
+
+    method: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    compressed: bool = False
+
+
+@dataclass(frozen=True)
+class Portfolio:
+    """Methods that take turns.
+
+    Attributes
+    ----------
+    members : tuple of Member
+        In the order of their turns.
+    options : mapping
+        Options of the portfolio, by name. Each is passed on to the members that have it with the same default: that
+        is, with the same meaning.
+    """
+
+    members: tuple[Member, ...]
+    options: Mapping[str, Option]
+
+
+PORTFOLIOS: dict[str, Portfolio] = {
+    "auto": Portfolio(
+        members=(
+            Member("tcgp", {"selection": "pooled"}, compressed=True),
+            Member("regp", {"selection": "pooled", "shortest": 1.0, "least": 5}),
+            Member("gp-nugget", {"selection": "pooled"}, compressed=True),
+        ),
+        options={**SHARED, **{name: RECIPES["tcgp"].options[name] for name in ("search", "rule")}},
+    ),
+}
+
+METHODS = (*RECIPES, *PORTFOLIOS)  # the names that a user may give
+
+
+def check_method(method: object) -> None:
+    """Refuse what is not the name of a method."""
+    if not isinstance(method, str) or method not in {**RECIPES, **PORTFOLIOS}:
+        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
+
+
+def options_of(method: str) -> Mapping[str, Option]:
+    """The options of a method, by name."""
+    return PORTFOLIOS[method].options if method in PORTFOLIOS else RECIPES[method].options
+
+
+def members_of(method: str) -> tuple[Member, ...]:
+    """The members of a portfolio, in the order of their turns; any other method is its own only member.
+
+    Examples
+    --------
+    >>> from tcgp.methods.portfolio import members_of
+    >>> [member.method for member in members_of("auto")]
+    ['tcgp', 'regp', 'gp-nugget']
+    >>> members_of("regp")
+    (Member(method='regp', options={}, compressed=False),)
+    """
+    return PORTFOLIOS[method].members if method in PORTFOLIOS else (Member(method),)
+
+
+def member_options(method: str, member: Member, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of a member: its own, and those given to the portfolio that mean the same to it."""
+    shared, own = options_of(method), RECIPES[member.method].options
+    passed_on = {
+        name: value
+        for name, value in options.items()
+        if name in own and own[name].default == shared[name].default
+    }
+    return {**member.options, **passed_on}
 
 
 def turns_passed(values: Iterable[float | None], n_pending: int) -> int:
@@ -43,7 +135,7 @@ def turns_passed(values: Iterable[float | None], n_pending: int) -> int:
 
     Examples
     --------
-    >>> from tcgp.portfolio import turns_passed
+    >>> from tcgp.methods.portfolio import turns_passed
     >>> turns_passed([5.0, 3.0, 4.0, 2.0, None, 1.9999], n_pending=0)
     3
     """
@@ -61,34 +153,6 @@ def turns_passed(values: Iterable[float | None], n_pending: int) -> int:
 
 def _median(ordered: Sequence[float]) -> float:
     return 0.5 * (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2])
-
-
-def member_due(method: str, turn: int) -> tuple[int, Member]:
-    """The member of a portfolio whose turn it is, with its number; any other method is its own only member.
-
-    Parameters
-    ----------
-    method : str
-        Of `tcgp.fit_model`.
-    turn : int
-        How often the turn has passed on, see `turns_passed`.
-
-    Returns
-    -------
-    number : int
-    member : Member
-
-    Examples
-    --------
-    >>> from tcgp.portfolio import member_due
-    >>> [member_due("auto", turn)[1].method for turn in range(4)]
-    ['tcgp', 'regp', 'gp-nugget', 'tcgp']
-    >>> member_due("regp", 7)[1].method
-    'regp'
-    """
-    members = METHODS[method].members or (Member(method),)
-    number = turn % len(members)
-    return number, members[number]
 
 
 def compress(values: FloatArray, known: FloatArray) -> FloatArray:
@@ -110,7 +174,7 @@ def compress(values: FloatArray, known: FloatArray) -> FloatArray:
     Examples
     --------
     >>> import numpy as np
-    >>> from tcgp.portfolio import compress
+    >>> from tcgp.methods.portfolio import compress
     >>> y = np.array([1.0, 2.0, 3.0, 1e2, 1e9])
     >>> compress(y, y).round(1)
     array([ 1. ,  2. ,  3. , 10.8, 43.1])
@@ -137,65 +201,34 @@ def candidates(method: str, due: int) -> tuple[int, ...]:
 
     Examples
     --------
-    >>> from tcgp.portfolio import candidates
+    >>> from tcgp.methods.portfolio import candidates
     >>> candidates("auto", 0), candidates("auto", 2), candidates("tcgp", 0)
     ((0, 1), (2,), (0,))
     """
-    numbers = _interpolating(METHODS[method].members)
+    numbers = interpolating(members_of(method))
     return numbers if due in numbers else (due,)
 
 
-def preferred(models: Mapping[int, Model], due: int) -> int:
+def preferred(scores: Mapping[int, float], due: int) -> int:
     """Number of the member that takes the turn: the one due, unless another predicts low values far better.
 
     Parameters
     ----------
-    models : mapping
-        The models of `candidates`, by number.
+    scores : mapping
+        twCRPS of the leave-one-out predictions of the `candidates`, by number; smaller is better.
     due : int
         Number of the member whose turn it is.
+
+    Examples
+    --------
+    >>> from tcgp.methods.portfolio import preferred
+    >>> preferred({0: 0.3, 1: 0.2}, due=0), preferred({0: 0.5, 1: 0.2}, due=0)
+    (0, 1)
     """
-    if len(models) == 1:
-        return due
-    scores = {number: _score(model) for number, model in models.items()}
     best = min(scores, key=scores.__getitem__)
     return best if scores[due] > MUCH_WORSE * scores[best] else due
 
 
-def _interpolating(members: Sequence[Member]) -> tuple[int, ...]:
+def interpolating(members: Sequence[Member]) -> tuple[int, ...]:
     """Numbers of the members whose models pass through the data."""
-    return tuple(i for i, member in enumerate(members) if METHODS[member.method].nugget is not None)
-
-
-def _score(model: Model) -> float:
-    """twCRPS of leave-one-out predictions below the lower quartile of the data."""
-    from tcgp.scoring import leave_one_out_prediction, twcrps
-
-    threshold = float(np.quantile(model.y, COMPARISON_LEVEL))
-    return float(twcrps(leave_one_out_prediction(model), model.y, threshold) @ model.weights)
-
-
-def fit_best_member(
-    X: FloatArray,
-    y: FloatArray,
-    method: str,
-    *,
-    bounds: Bounds | None,
-    rng: RandomState,
-    state: Mapping[str, Any] | None,
-    options: Mapping[str, Any],
-) -> Model:
-    """The interpolating member of a portfolio that predicts left-out low values best.
-
-    All members are fitted, but for those that smooth: a model of exact data should pass through them. The one with
-    the smallest twCRPS below the lower quartile of the data, by leave-one-out, is returned; its ``method`` says
-    which it is. Parameters as in `tcgp.fit_model`.
-    """
-    models = []
-    members = METHODS[method].members
-    for number in _interpolating(members):
-        member = members[number]
-        warm = state if (state or {}).get("method") == member.method else None
-        given = member_options(method, member, options)
-        models.append(fit_model(X, y, member.method, bounds=bounds, rng=rng, state=warm, **given))
-    return min(models, key=_score)
+    return tuple(i for i, member in enumerate(members) if not RECIPES[member.method].learns_nugget)

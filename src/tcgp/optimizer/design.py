@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tcgp._typing import FloatArray
+from tcgp.methods.portfolio import PORTFOLIOS
 
 __all__ = ["DESIGNS", "default_size", "initial_design"]
 
@@ -20,11 +21,11 @@ def default_size(method: str, n_parameters: int, n_evals: int | None = None) -> 
 
     Examples
     --------
-    >>> from tcgp.design import default_size
+    >>> from tcgp.optimizer.design import default_size
     >>> default_size("tcgp", 3), default_size("auto", 3), default_size("tcgp", 3, n_evals=20)
     (30, 12, 10)
     """
-    most = (PER_PARAMETER_AUTO if method == "auto" else PER_PARAMETER) * n_parameters
+    most = (PER_PARAMETER_AUTO if method in PORTFOLIOS else PER_PARAMETER) * n_parameters
     return most if n_evals is None else max(min(most, n_evals // 2), 1)
 
 
@@ -45,7 +46,7 @@ def initial_design(kind: str, n: int, dim: int, rng: np.random.Generator) -> Flo
     Examples
     --------
     >>> import numpy as np
-    >>> from tcgp.design import initial_design
+    >>> from tcgp.optimizer.design import initial_design
     >>> X = initial_design("lhs", 4, 2, np.random.default_rng(0))
     >>> np.sort(np.floor(4 * X), axis=0).T
     array([[0., 1., 2., 3.],

@@ -1,8 +1,7 @@
-"""What has been evaluated and what is being evaluated."""
+"""What has been asked and what was told: every proposal, every evaluation, and which answers which."""
 
 from __future__ import annotations
 
-import logging
 import math
 import numbers
 from dataclasses import dataclass, field
@@ -13,14 +12,16 @@ import numpy as np
 from tcgp._typing import FloatArray
 from tcgp.space import Point, Space
 
-__all__ = ["SAME_POINT", "Evaluation", "History", "Proposal", "interpret", "shorten"]
-
-logger = logging.getLogger("tcgp")
+__all__ = ["SAME_POINT", "Evaluation", "History", "Proposal", "SpaceExhausted", "interpret", "shorten"]
 
 # Two points nearer than this in every coordinate of the unit cube count as one. At a smooth minimum they
 # differ by about 1e-14 of the function's range, which is rounding; and the Matern correlation of such a pair
 # still differs from 1 by 1e-14, which float64 resolves (at 1e-8 it no longer does: the matrix is singular).
 SAME_POINT = 1e-7
+
+
+class SpaceExhausted(RuntimeError):
+    """Every point of the space has been evaluated or is being evaluated."""
 
 
 @dataclass(frozen=True)
@@ -29,19 +30,25 @@ class Evaluation:
 
     Attributes
     ----------
-    x : list
+    x : tuple
     y : float or None
         None if the evaluation failed.
     reason : str or None
         Why it failed.
     seconds : float or None
         How long it took, if that is known; it tells the people who watch, and decides nothing.
+    id : int or None
+        Number of the proposal that it answers; None for a point that was not asked for.
     """
 
     x: Point
     y: float | None
     reason: str | None = None
     seconds: float | None = field(default=None, compare=False, repr=False)
+    id: int | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "x", tuple(self.x))  # nobody can change what was told
 
     @property
     def failed(self) -> bool:
@@ -54,9 +61,9 @@ class Evaluation:
 
         Examples
         --------
-        >>> from tcgp.history import Evaluation
+        >>> from tcgp.optimizer.history import Evaluation
         >>> Evaluation.of([0.5], 2)
-        Evaluation(x=[0.5], y=2.0, reason=None)
+        Evaluation(x=(0.5,), y=2.0, reason=None)
         >>> Evaluation.of([0.5], "rubbish").reason
         "'rubbish' is not a number"
         """
@@ -85,22 +92,28 @@ class Proposal:
     ----------
     id : int
         Number of the proposal in the run, from 0.
-    x : list
+    x : tuple
     source : {"design", "criterion", "exploration", "given"}
         Where it comes from: the initial design; the criterion; a search for a point far from all others, when
         no model can say more; or the user.
     trace : dict or None
         What the model was, if there was one: see `tcgp.Optimizer`.
+    fit : dict or None
+        States of the models that were fitted for it: see `tcgp.methods.surrogate.Surrogate`.
     """
 
     id: int
     x: Point
     source: str
     trace: dict[str, Any] | None = None
+    fit: dict[str, Any] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "x", tuple(self.x))
 
 
 class History:
-    """Evaluations and pending proposals, and whether a point is new among them.
+    """Proposals and evaluations, and whether a point is new among them.
 
     Parameters
     ----------
@@ -108,20 +121,19 @@ class History:
 
     Attributes
     ----------
+    proposals : list of Proposal
+        All that was asked, in order: the number of a proposal is its place here.
     evaluations : list of Evaluation
-        In the order of the answers.
+        All that was told, in the order of the answers.
     pending : dict
         Proposals without an answer, by their number.
-    n_asked, n_design : int
-        Proposals made, and how many of them came from the initial design.
     """
 
     def __init__(self, space: Space) -> None:
         self.space = space
+        self.proposals: list[Proposal] = []
         self.evaluations: list[Evaluation] = []
         self.pending: dict[int, Proposal] = {}
-        self.n_asked = 0
-        self.n_design = 0
         self._by_point: dict[tuple[Any, ...], Evaluation] = {}
         self._codes: dict[tuple[Any, ...], list[float]] = {}  # of all points, evaluated or pending
         # The same as an array, when it was last asked for.
@@ -129,20 +141,24 @@ class History:
         # The number of evaluations, and `_arrays` of that many.
         self._made: tuple[int, tuple[FloatArray, FloatArray, FloatArray]] | None = None
 
+    @property
+    def n_done(self) -> int:
+        """Number of proposals that have an answer."""
+        return len(self.proposals) - len(self.pending)
+
     def add_proposal(self, proposal: Proposal) -> None:
         """Note that a point is being evaluated."""
+        self.proposals.append(proposal)
         self.pending[proposal.id] = proposal
-        self.n_asked = proposal.id + 1
-        self.n_design += proposal.source == "design"
         self._remember(proposal.x)
 
-    def add_evaluation(self, evaluation: Evaluation, answered: int | None) -> None:
-        """Note an evaluation, and the number of the proposal it answers."""
+    def add_evaluation(self, evaluation: Evaluation) -> None:
+        """Note an evaluation, and that the proposal it answers is no longer pending."""
         self.evaluations.append(evaluation)
         self._by_point[tuple(evaluation.x)] = evaluation
         self._remember(evaluation.x)
-        if answered is not None:
-            del self.pending[answered]
+        if evaluation.id is not None:
+            del self.pending[evaluation.id]
 
     def find(self, x: Point) -> Evaluation | None:
         """The evaluation at exactly ``x``, if there is one."""
@@ -151,7 +167,7 @@ class History:
     def answered_by(self, x: Point) -> int | None:
         """Number of the pending proposal that ``x`` is, or is a rounded copy of."""
         for number, proposal in self.pending.items():
-            if proposal.x == x:
+            if proposal.x == tuple(x):
                 return number
         if not self.pending or math.isfinite(self.space.size):
             return None
@@ -167,6 +183,13 @@ class History:
         if math.isfinite(self.space.size) or not self._codes:
             return True
         return bool(np.abs(self.codes - self.space.encode([x])).max(axis=1).min() > spacing)
+
+    def remaining(self) -> list[Point]:
+        """All points of a finite space that are neither evaluated nor pending."""
+        points = [point for point in self.space.points() if self.is_new(point)]
+        if not points:
+            raise SpaceExhausted(f"all {self.space.size} points of the space are evaluated or pending")
+        return points
 
     @property
     def codes(self) -> FloatArray:
@@ -189,6 +212,11 @@ class History:
     def successes(self) -> tuple[FloatArray, FloatArray]:
         """Codes (n, dim) and values (n,) of the evaluations that succeeded, in order; not to be written to."""
         return self._arrays()[:2]
+
+    @property
+    def has_contrast(self) -> bool:
+        """Whether at least two different values are known: without them there is nothing to model."""
+        return len(np.unique(self.successes[1])) > 1
 
     @property
     def failures(self) -> FloatArray:
@@ -220,7 +248,7 @@ def interpret(answer: object) -> tuple[float | None, str | None]:
 
     Examples
     --------
-    >>> from tcgp.history import interpret
+    >>> from tcgp.optimizer.history import interpret
     >>> interpret(3), interpret(float("inf"))
     ((3.0, None), (None, 'the value is inf'))
     """

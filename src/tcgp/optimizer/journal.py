@@ -8,7 +8,9 @@ refused.
 
 from __future__ import annotations
 
+import codecs
 import errno
+import itertools
 import json
 import logging
 import os
@@ -22,7 +24,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FORMAT", "VERSION", "Journal", "JournalError", "Record", "read_journal", "uninterrupted"]
+__all__ = [
+    "FORMAT",
+    "VERSION",
+    "DetachedJournal",
+    "Journal",
+    "JournalError",
+    "JournalInUse",
+    "Record",
+    "read_journal",
+    "uninterrupted",
+]
 
 FORMAT = "tcgp-journal"
 VERSION = 1
@@ -34,6 +46,10 @@ logger = logging.getLogger("tcgp")
 
 class JournalError(ValueError):
     """A journal that cannot be used: corrupt, of another problem, or in use elsewhere."""
+
+
+class JournalInUse(JournalError):
+    """A journal that another process has open."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +66,9 @@ class Journal:
     A journal opened a second time in the same process passes to the one who opened it last; the earlier
     object refuses to write. That makes a crashed notebook cell easy to run again.
 
+    Before each line the file is looked at. If it was replaced, deleted, or changed by anyone else, nothing more is
+    written to it: all that is known goes to a rescue file beside it, a journal in its own right.
+
     Parameters
     ----------
     path : str or os.PathLike
@@ -65,7 +84,7 @@ class Journal:
     Examples
     --------
     >>> import tempfile, pathlib
-    >>> from tcgp.journal import Journal, read_journal
+    >>> from tcgp.optimizer.journal import Journal, read_journal
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "run.jsonl"
     >>> with Journal(path) as journal:
     ...     journal.start({"space": {}})
@@ -78,14 +97,15 @@ class Journal:
         self.path = Path(path)
         self._fd: int | None = _open(self.path)
         try:
-            self._key = _identity(self._fd)
+            self._key = _identity(os.fstat(self._fd))
             _take_over(self._key)
             if not _lock(self._fd):
-                raise JournalError(
+                raise JournalInUse(
                     f"the journal {str(self.path)!r} is in use by another process; "
                     "wait for it to end, or choose another file"
                 )
             self.record = self._read_and_repair()
+            self._content = bytearray(_read_all(self._fd))  # what the file must hold, to the byte
         except BaseException:
             self.close()
             raise
@@ -111,24 +131,60 @@ class Journal:
                 "continue it with tcgp.Optimizer.resume"
             )
         line = (json.dumps(event, allow_nan=False) + "\n").encode()
-        end = os.lseek(self._fd, 0, os.SEEK_END)
+        self._check_untouched(line)
         try:
-            while line:
-                line = line[os.write(self._fd, line) :]
+            _write_all(self._fd, line)
             os.fsync(self._fd)
         except OSError as error:
-            self._cut(end)
+            self._cut()
             words = f"the journal cannot be written ({error.strerror}), and what it holds is safe"
             raise OSError(error.errno, words, str(self.path)) from error
         except BaseException:
-            self._cut(end)
+            self._cut()
             raise
+        self._content += line
 
-    def _cut(self, end: int) -> None:
+    def _check_untouched(self, line: bytes) -> None:
+        """Stop if the file is no longer the one that was written so far; keep everything, ``line`` too, elsewhere."""
+        assert self._fd is not None
+        try:
+            same = _identity(os.stat(self.path)) == _identity(os.fstat(self._fd))
+            trouble = "" if same else "was replaced by another file"
+        except OSError:
+            trouble = "was deleted or moved away"
+        if not trouble and os.lseek(self._fd, 0, os.SEEK_END) != len(self._content):
+            trouble = "was changed by someone else"
+        if not trouble:
+            return
+        rescue = self._rescue(line)
+        self.close()
+        raise JournalError(
+            f"the journal {str(self.path)!r} {trouble} while it was in use; nothing is lost: all that is known is in "
+            f"{str(rescue)!r}, and tcgp.Optimizer.resume continues from there"
+        )
+
+    def _rescue(self, line: bytes) -> Path:
+        """Write all that is known, with one more line, to a new file beside the journal."""
+        for i in itertools.count(1):
+            rescue = self.path.with_name(f"{self.path.name}.rescue-{i}")
+            try:
+                fd = os.open(rescue, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+            except FileExistsError:
+                continue
+            try:
+                _write_all(fd, bytes(self._content) + line)
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+            _sync_directory(rescue.parent)
+            return rescue
+        raise AssertionError("numbers do not end")
+
+    def _cut(self) -> None:
         """Take back a line: half of one, with others after it, would be damage that no one could repair."""
         assert self._fd is not None
         try:
-            os.ftruncate(self._fd, end)
+            os.ftruncate(self._fd, len(self._content))
         except OSError:
             self.close()  # the half line stays the last, and is cut off when the file is opened again
 
@@ -148,6 +204,10 @@ class Journal:
         if getattr(self, "_fd", None) is not None:
             self.close()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy would share the descriptor, and close it under the original when it dies: it gets none."""
+        return DetachedJournal, (self.path,)
+
     def _read_and_repair(self) -> Record | None:
         assert self._fd is not None
         raw = _read_all(self._fd)
@@ -163,6 +223,29 @@ class Journal:
             os.lseek(self._fd, 0, os.SEEK_END)
             os.write(self._fd, b"\n")
         return record
+
+
+class DetachedJournal:
+    """What a copy of an open journal is: a name, and no file.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The journal of the original.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def append(self, event: Mapping[str, Any]) -> None:
+        """Refuse to write."""
+        raise JournalError(
+            f"this is a copy, and the journal {str(self.path)!r} stays with the original: ask and tell there, or "
+            "continue the journal with tcgp.Optimizer.resume"
+        )
+
+    def close(self) -> None:
+        """Do nothing."""
 
 
 def read_journal(path: str | os.PathLike[str]) -> Record:
@@ -213,12 +296,16 @@ def uninterrupted() -> Iterator[None]:
 def _parse(raw: bytes, path: Path) -> tuple[Record | None, int]:
     """The record in ``raw``, and the number of bytes before a torn last line."""
     lines = raw.splitlines(keepends=True)
-    parsed: list[dict[str, Any]] = []
+    parsed: list[tuple[int, dict[str, Any]]] = []
     n_sound = 0
     for number, line in enumerate(lines, start=1):
-        item = _loads(line)
+        text = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line  # an editor may have put it there
+        if not text.strip() and number > 1:
+            n_sound += len(line)
+            continue
+        item = _loads(text)
         if item is None:
-            if number == len(lines) and (number > 1 or _is_torn_header(line)):
+            if number == len(lines) and (number > 1 or _is_torn_header(text)):
                 break
             if number == 1:
                 raise JournalError(f"{str(path)!r} is not a journal of tcgp: choose another file")
@@ -226,11 +313,11 @@ def _parse(raw: bytes, path: Path) -> tuple[Record | None, int]:
                 f"the journal {str(path)!r} is damaged: line {number} is not a JSON object; "
                 "restore the file from a backup, or delete that line and those after it"
             )
-        parsed.append(item)
+        parsed.append((number, item))
         n_sound += len(line)
     if not parsed:
         return None, n_sound
-    header = parsed[0]
+    (_, header), *events = parsed
     if header.get("format") != FORMAT:
         raise JournalError(f"{str(path)!r} is not a journal of tcgp: choose another file")
     if header.get("version") != VERSION:
@@ -238,7 +325,7 @@ def _parse(raw: bytes, path: Path) -> tuple[Record | None, int]:
             f"the journal {str(path)!r} has version {header.get('version')!r}, "
             f"and this tcgp reads version {VERSION}; install the tcgp that wrote it"
         )
-    return Record(header, list(enumerate(parsed[1:], start=2))), n_sound
+    return Record(header, events), n_sound
 
 
 def _loads(line: bytes) -> dict[str, Any] | None:
@@ -276,6 +363,11 @@ def _read_all(fd: int) -> bytes:
     return b"".join(chunks)
 
 
+def _write_all(fd: int, content: bytes) -> None:
+    while content:
+        content = content[os.write(fd, content) :]
+
+
 def _sync_directory(path: Path) -> None:
     """Make a new file's name survive a power cut too, where the system can."""
     if sys.platform == "win32":
@@ -295,8 +387,8 @@ def _sync_directory(path: Path) -> None:
 _HELD: weakref.WeakValueDictionary[tuple[int, int], Journal] = weakref.WeakValueDictionary()
 
 
-def _identity(fd: int) -> tuple[int, int]:
-    status = os.fstat(fd)
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    """What tells a file from all others."""
     return status.st_dev, status.st_ino
 
 

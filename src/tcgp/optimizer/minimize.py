@@ -3,39 +3,59 @@
 from __future__ import annotations
 
 import contextlib
+import math
+import numbers
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tcgp._typing import RandomState
-from tcgp.design import default_size
-from tcgp.journal import JournalError, uninterrupted
-from tcgp.optimizer import Optimizer, SpaceExhausted, check_positive_integer
+from tcgp.methods.portfolio import members_of
+from tcgp.optimizer.history import SpaceExhausted
+from tcgp.optimizer.journal import JournalError, uninterrupted
+from tcgp.optimizer.optimizer import Optimizer
+from tcgp.optimizer.progress import ProgressLine
+from tcgp.optimizer.settings import Settings, check_positive_integer
+from tcgp.optimizer.workers import Crew, Outcome, WorkersError, crew_for
 from tcgp.space import Point, Space
 
 if TYPE_CHECKING:
+    from tcgp.optimizer.result import Result
     from tcgp.report import Reporter
-    from tcgp.result import Result
-    from tcgp.workers import Crew, Outcome
 
-__all__ = ["minimize"]
+__all__ = ["Status", "minimize"]
 
-BUDGET, TARGET, EXHAUSTED, NO_PROMISE, TIME, CALLBACK, INTERRUPTED, WORKERS = range(8)
+LONGEST_WAIT = 86400.0  # seconds at a time: the system's clocks take no arbitrary numbers
+
+
+class Status(IntEnum):
+    """Why a run ended."""
+
+    BUDGET = 0
+    TARGET = 1
+    EXHAUSTED = 2
+    NO_PROMISE = 3
+    TIME = 4
+    CALLBACK = 5
+    INTERRUPTED = 6
+    WORKERS = 7
+
 
 MESSAGES = {
-    BUDGET: "the budget of {n_evals} evaluations is spent",
-    TARGET: "the target {target!r} is reached",
-    EXHAUSTED: "every point of the space has been evaluated",
-    NO_PROMISE: "no point promises an improvement: log EI fell below {stop_when_log_ei_below!r}",
-    TIME: "the time of {max_time!r} s is over",
-    CALLBACK: "the callback asked to stop",
-    INTERRUPTED: "interrupted from the keyboard",
-    WORKERS: "the workers failed",
+    Status.BUDGET: "the budget of {n_evals} evaluations is spent",
+    Status.TARGET: "the target {target!r} is reached",
+    Status.EXHAUSTED: "every point of the space has been evaluated",
+    Status.NO_PROMISE: "no point promises an improvement: log EI fell below {stop_when_log_ei_below!r}",
+    Status.TIME: "the time of {max_time!r} s is over",
+    Status.CALLBACK: "the callback asked to stop",
+    Status.INTERRUPTED: "interrupted from the keyboard",
+    Status.WORKERS: "the workers failed",
 }
 
 
@@ -122,7 +142,7 @@ def minimize(
     Returns
     -------
     Result
-        A `scipy.optimize.OptimizeResult` with ``x, fun, nfev, nit, success, status, message, x_iters,
+        A `scipy.optimize.OptimizeResult` with ``x, fun, nfev, nit, success, status, message, stopped, x_iters,
         func_vals, failures, optimizer`` and a method ``plot``. ``status`` says why the run ended: 0 budget,
         1 target, 2 no point left, 3 no promise of improvement, 4 time, 5 callback, 6 Ctrl-C, 7 the workers.
         ``success`` is False for 6 and 7, and if no evaluation succeeded.
@@ -134,42 +154,48 @@ def minimize(
     >>> result.nfev, bool(result.fun < 0.01)
     (20, True)
     """
-    from tcgp.workers import crew_for
-
     check_positive_integer("n_evals", n_evals)
+    if n_parallel is not None:
+        check_positive_integer("n_parallel", n_parallel)
+    for name, function in (("fun", fun), ("callback", callback)):
+        if function is not None and not callable(function):
+            raise TypeError(f"{name} must be callable, got {function!r}")
     space = Space(bounds)
     limits = _Limits(n_evals, target, max_time, stop_when_log_ei_below)
-    wanted = {
-        "method": method,
-        "criterion": criterion,
-        "n_initial": n_initial,
-        "initial_design": initial_design,
-        "maximizer": maximizer,
-        "epsilon": epsilon,
-        "options": dict(options or {}),
-    }
+    wanted = Settings(
+        method=method,
+        criterion=criterion,
+        n_initial=n_initial,
+        initial_design=initial_design,
+        maximizer=maximizer,
+        epsilon=epsilon,
+        options=dict(options or {}),
+    )
+    given = _Given.of(space, x0, y0)
     optimizer = _start_or_resume(space, journal, wanted, rng, n_evals)
     try:
-        _give(optimizer, x0, y0)
+        given.give(optimizer)
         reporter = None if report is None else _reporter(report, optimizer, n_evals)
         crew = crew_for(workers, fun, n_parallel)
         watchers = _Watchers(optimizer, callback, progress, n_evals, reporter)
         try:
-            status, message = _run(optimizer, crew, limits, watchers)
-            watchers.message = message
+            status, stopped = _run(optimizer, crew, limits, watchers)
+            watchers.message = stopped
         finally:
             crew.close()
             watchers.close()
     finally:
         optimizer.close()
     result = optimizer.result()
+    message = stopped
     if result.failures and not result.success:
         message += f"; no evaluation succeeded, the last one because: {result.failures[-1][1]}"
     result.update(
-        nfev=_n_done(optimizer),
-        status=status,
+        nfev=optimizer.history.n_done,
+        status=int(status),
         message=message,
-        success=bool(result.success and status < INTERRUPTED),
+        stopped=stopped,
+        success=bool(result.success and status < Status.INTERRUPTED),
     )
     return result
 
@@ -182,6 +208,47 @@ class _Limits:
     target: float | None
     max_time: float | None
     stop_when_log_ei_below: float | None
+
+    def __post_init__(self) -> None:
+        for name in ("target", "max_time", "stop_when_log_ei_below"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, numbers.Real) or math.isnan(value):
+                raise ValueError(f"{name} must be a number or None, got {value!r}")
+            if name == "max_time" and value <= 0.0:
+                raise ValueError(f"max_time must be a positive number of seconds, got {value!r}")
+
+
+@dataclass(frozen=True)
+class _Given:
+    """Points that the user wants evaluated or, with values, has evaluated."""
+
+    points: list[Any]
+    values: list[Any] | None
+
+    @classmethod
+    def of(cls, space: Space, x0: object, y0: object) -> _Given:
+        """The points and values of ``x0`` and ``y0``."""
+        if x0 is None:
+            if y0 is not None:
+                raise ValueError(f"y0 needs x0, the points where these values were found, got y0={y0!r}")
+            return cls([], None)
+        points = _as_points(space, x0)
+        if y0 is None:
+            return cls(points, None)
+        values = np.atleast_1d(np.asarray(y0, dtype=object)).ravel().tolist()
+        if len(values) != len(points):
+            raise ValueError(f"x0 and y0 must have equal lengths, got {len(points)} and {len(values)}")
+        return cls(points, values)
+
+    def give(self, optimizer: Optimizer) -> None:
+        """Tell the values, or enqueue the points."""
+        if self.points and self.values is not None:
+            optimizer.tell(self.points, self.values)
+            return
+        for point in self.points:
+            optimizer.enqueue(point)
 
 
 @dataclass(frozen=True)
@@ -203,18 +270,16 @@ class _UnderWay:
             del self.points[number]
 
 
-def _run(optimizer: Optimizer, crew: Crew, limits: _Limits, watchers: _Watchers) -> tuple[int, str]:
+def _run(optimizer: Optimizer, crew: Crew, limits: _Limits, watchers: _Watchers) -> tuple[Status, str]:
     """Ask, evaluate and tell until there is a reason to stop: its status and its message."""
-    from tcgp.workers import WorkersError
-
     under_way = _UnderWay()
     detail = ""
     try:
         status = _ask_and_tell(optimizer, crew, limits, watchers, under_way)
     except KeyboardInterrupt:
-        status = INTERRUPTED
+        status = Status.INTERRUPTED
     except WorkersError as error:
-        status, detail = WORKERS, f": {error}"
+        status, detail = Status.WORKERS, f": {error}"
     except BaseException:  # of the callback, or a full disk
         with contextlib.suppress(Exception):
             while under_way.outcomes:
@@ -230,37 +295,38 @@ def _run(optimizer: Optimizer, crew: Crew, limits: _Limits, watchers: _Watchers)
 
 def _ask_and_tell(
     optimizer: Optimizer, crew: Crew, limits: _Limits, watchers: _Watchers, under_way: _UnderWay
-) -> int:
+) -> Status:
     """The loop itself."""
     start = time.monotonic()
-    status: int | None = None  # once set, nothing new is started
+    status: Status | None = None  # once set, nothing new is started
     while True:
         if _reached(optimizer, limits.target):
-            return TARGET
+            return Status.TARGET
         while status is None and len(under_way.points) < crew.capacity:
             status = _start_one(optimizer, crew, limits, under_way)
         if not under_way.points:
             assert status is not None
             return status
-        watchers.wait(under_way.points)
-        left = None if limits.max_time is None else max(start + limits.max_time - time.monotonic(), 0.0)
+        watchers.wait()
+        end = math.inf if limits.max_time is None else start + limits.max_time
+        left = min(max(end - time.monotonic(), 0.0), LONGEST_WAIT)
         _collect(optimizer, crew, under_way, left, watchers)
         if watchers.asked_to_stop:
-            return CALLBACK
-        if limits.max_time is not None and time.monotonic() - start >= limits.max_time:
-            return TIME
+            return Status.CALLBACK
+        if time.monotonic() >= end:
+            return Status.TIME
 
 
-def _start_one(optimizer: Optimizer, crew: Crew, limits: _Limits, under_way: _UnderWay) -> int | None:
+def _start_one(optimizer: Optimizer, crew: Crew, limits: _Limits, under_way: _UnderWay) -> Status | None:
     """Start the next evaluation, or say why there is none."""
-    if _n_done(optimizer) + len(under_way.points) >= limits.n_evals:
-        return BUDGET
+    if optimizer.history.n_done + len(under_way.points) >= limits.n_evals:
+        return Status.BUDGET
     try:
         proposal = optimizer.propose()
     except SpaceExhausted:
-        return EXHAUSTED
+        return Status.EXHAUSTED
     if proposal.trace is not None and _without_promise(optimizer, limits.stop_when_log_ei_below):
-        return NO_PROMISE
+        return Status.NO_PROMISE
     under_way.points[proposal.id] = proposal.x
     crew.submit(proposal.id, optimizer.space.as_argument(proposal.x))
     return None
@@ -293,31 +359,27 @@ class _Watchers:
         n_evals: int,
         reporter: Reporter | None,
     ) -> None:
-        from tcgp.progress import ProgressLine
-
         self._optimizer, self._callback, self._reporter = optimizer, callback, reporter
         self.asked_to_stop = False
         self.message = "an error ended the run"  # unless it ends otherwise
-        self._line = ProgressLine(n_evals, _n_done(optimizer)) if progress else None
+        self._line = ProgressLine(n_evals, optimizer.history.n_done) if progress else None
 
     def look(self) -> None:
         """Show what there is after an evaluation."""
-        if self._reporter is not None:
-            self._reporter.look()
         if self._line is not None:
             best = self._optimizer.history.best
             failed = len(self._optimizer.history.failures)
-            self._line.show(_n_done(self._optimizer), None if best is None else best.y, failed)
+            self._line.show(self._optimizer.history.n_done, None if best is None else best.y, failed)
         if self._callback is not None and not self.asked_to_stop:
             try:
                 self._callback(self._optimizer.result())
             except StopIteration:
                 self.asked_to_stop = True
 
-    def wait(self, running: Collection[int]) -> None:
-        """Evaluations with these numbers are under way, and there is time until one ends."""
+    def wait(self) -> None:
+        """Evaluations are under way, and there is time until one ends."""
         if self._reporter is not None:
-            self._reporter.waiting(running)
+            self._reporter.waiting()
 
     def close(self) -> None:
         if self._line is not None:
@@ -335,16 +397,14 @@ def _reporter(path: str | os.PathLike[str], optimizer: Optimizer, n_evals: int) 
 def _start_or_resume(
     space: Space,
     journal: str | os.PathLike[str] | None,
-    wanted: dict[str, Any],
+    wanted: Settings,
     rng: RandomState,
     n_evals: int,
 ) -> Optimizer:
-    """A new optimizer, or the one its journal tells of if that is of the same problem."""
+    """A new optimizer, or the one its journal records if that is of the same problem."""
     if journal is None or not os.path.exists(journal) or os.path.getsize(journal) == 0:
-        n_initial = wanted["n_initial"]
-        if n_initial is None:
-            n_initial = default_size(wanted["method"], len(space), n_evals)
-        return Optimizer(space, rng=rng, journal=journal, **{**wanted, "n_initial": n_initial})
+        settings = wanted.completed(len(space), n_evals)
+        return Optimizer(space, rng=rng, journal=journal, **asdict(settings))
     optimizer = Optimizer.resume(journal)
     try:
         _check_same_problem(optimizer, space, wanted, rng, journal)
@@ -357,13 +417,14 @@ def _start_or_resume(
 def _check_same_problem(
     optimizer: Optimizer,
     space: Space,
-    wanted: dict[str, Any],
+    wanted: Settings,
     rng: RandomState,
     journal: str | os.PathLike[str],
 ) -> None:
     """Refuse a journal whose space, settings or seed are others; what was not asked for is not compared."""
     pairs: list[tuple[str, Any, Any]] = [("bounds", optimizer.space, space)]
-    pairs += [(name, getattr(optimizer.settings, name), value) for name, value in wanted.items()]
+    names = (field.name for field in fields(Settings))
+    pairs += [(name, getattr(optimizer.settings, name), getattr(wanted, name)) for name in names]
     if isinstance(rng, int | np.integer):
         pairs.append(("rng", optimizer.seed, int(rng)))
     for name, theirs, ours in pairs:
@@ -374,26 +435,10 @@ def _check_same_problem(
             )
 
 
-def _give(optimizer: Optimizer, x0: object, y0: object) -> None:
-    """Tell the evaluations that the user has made, or enqueue the points that the user wants."""
-    if x0 is None:
-        if y0 is not None:
-            raise ValueError(f"y0 needs x0, the points where these values were found, got y0={y0!r}")
-        return
-    points = _as_points(optimizer.space, x0)
-    if y0 is None:
-        for point in points:
-            optimizer.enqueue(point)
-        return
-    values = np.atleast_1d(np.asarray(y0, dtype=object)).ravel().tolist()
-    if len(values) != len(points):
-        raise ValueError(f"x0 and y0 must have equal lengths, got {len(points)} and {len(values)}")
-    for point, value in zip(points, values, strict=True):
-        optimizer.tell(point, value)
-
-
 def _as_points(space: Space, x0: Any) -> list[Any]:
     """One point or several, as a list of checked points."""
+    if isinstance(x0, Iterable) and not isinstance(x0, Sequence | Mapping | np.ndarray):
+        x0 = list(x0)
     try:
         return [space.check(x0)]
     except ValueError as error:
@@ -405,11 +450,6 @@ def _as_points(space: Space, x0: Any) -> list[Any]:
         return [space.check(point) for point in nested]
 
 
-def _n_done(optimizer: Optimizer) -> int:
-    """Evaluations made by this run: those that answer a proposal."""
-    return optimizer.history.n_asked - len(optimizer.history.pending)
-
-
 def _reached(optimizer: Optimizer, target: float | None) -> bool:
     best = optimizer.history.best
     return target is not None and best is not None and best.y is not None and best.y <= target
@@ -417,8 +457,6 @@ def _reached(optimizer: Optimizer, target: float | None) -> bool:
 
 def _without_promise(optimizer: Optimizer, limit: float | None) -> bool:
     """Whether log EI is below the limit (None stands for minus infinity), for every member of a portfolio in turn."""
-    from tcgp.models import METHODS
-
-    turns = max(len(METHODS[optimizer.settings.method].members), 1)
+    turns = len(members_of(optimizer.settings.method))
     recent = [trace["log_ei"] for trace in optimizer.trace[-turns:]]
     return limit is not None and len(recent) == turns and all(v is None or v < limit for v in recent)

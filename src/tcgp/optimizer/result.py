@@ -23,8 +23,8 @@ class Result(OptimizeResult):  # type: ignore[misc]
     success : bool
     status : int
         Why the run ended; see `tcgp.minimize`.
-    message : str
-        The same in words.
+    message, stopped : str
+        The same in words; the message adds, if no evaluation succeeded, how the last one failed.
     x_iters : list of lists
         Every point evaluated, in the order of the answers.
     func_vals : array of shape (n,)

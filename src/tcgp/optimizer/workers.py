@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from tcgp.history import interpret, shorten
+from tcgp.optimizer.history import interpret, shorten
 
 __all__ = ["Crew", "Outcome", "WorkersError", "crew_for", "evaluate"]
 
@@ -46,7 +46,7 @@ def evaluate(fun: Function, argument: Any) -> Outcome:
 
     Examples
     --------
-    >>> from tcgp.workers import evaluate
+    >>> from tcgp.optimizer.workers import evaluate
     >>> evaluate(lambda x: 1 / x, 0)
     Outcome(value=None, reason='ZeroDivisionError: division by zero')
     """

@@ -185,13 +185,13 @@ def test_hard_designs_give_usable_laws(method, X, y):
 @pytest.mark.parametrize(
     ("method", "options", "error", "sentence"),
     [
-        ("nogp", {}, ValueError, "unknown method 'nogp': choose one of gp, tcgp"),
+        ("nogp", {}, ValueError, "method must be one of 'gp', 'tcgp', .*, got 'nogp'"),
         ("gp", {"rule": 1}, TypeError, "method 'gp' has no option 'rule'"),
-        ("tcgp", {"delta": 0.0}, ValueError, "delta must lie in"),
-        ("tcgp", {"rule": 7}, ValueError, "rule must be 0, 1, 2 or 3"),
+        ("tcgp", {"delta": 0.0}, ValueError, "delta must be a number in"),
+        ("tcgp", {"rule": 7}, ValueError, "rule must be one of 0, 1, 2, 3, got 7"),
         ("tcgp", {"search": "magic"}, ValueError, "search"),
         ("tcgp", {"p_min": 2.0}, ValueError, "p_min"),
-        ("bcrgp", {"selection": "magic"}, ValueError, "selection"),
+        ("bcrgp", {"draw": "magic"}, ValueError, "draw must be one of"),
     ],
 )
 def test_bad_options_get_one_clear_sentence(method, options, error, sentence):

@@ -93,13 +93,13 @@ class Campaign(RuleBasedStateMachine):
     @rule()
     def be_killed_and_get_pending_points_again(self) -> None:
         self.optimizer = Optimizer.resume(self.path)
-        assert self.optimizer.ask(len(self.pending)) == [p.x for p in self.optimizer.pending]
+        assert self.optimizer.ask(len(self.pending)) == [list(p.x) for p in self.optimizer.pending]
 
     @invariant()
     def books_agree(self) -> None:
         if not hasattr(self, "optimizer"):
             return
-        assert sorted(map(repr, self.pending)) == sorted(repr(p.x) for p in self.optimizer.pending)
+        assert sorted(map(repr, self.pending)) == sorted(repr(list(p.x)) for p in self.optimizer.pending)
         assert {tuple(e.x): e.y for e in self.optimizer.evaluations} == self.told
         values = [y for y in self.told.values() if y is not None]
         fun = self.optimizer.result().fun

@@ -104,7 +104,7 @@ class Surrogate:
         """
         members = members_of(self.method)
         due = turn % len(members)
-        models = {number: self._fit_member(number, X, y, seed) for number in candidates(self.method, due)}
+        models = {number: self.fit_member(number, X, y, seed) for number in candidates(self.method, due)}
         number = due
         if len(models) > 1:
             number = preferred({i: low_value_score(model) for i, model in models.items()}, due)
@@ -131,7 +131,7 @@ class Surrogate:
         seen = compress(y, y[:n]) if member.compressed else y
         return model.condition(X[n:], seen[n:]) if n < len(y) else model
 
-    def _fit_member(self, number: int, X: FloatArray, y: FloatArray, seed: np.random.SeedSequence) -> Model:
+    def fit_member(self, number: int, X: FloatArray, y: FloatArray, seed: np.random.SeedSequence) -> Model:
         """The model of a member, fitted to all data."""
         n = len(y)
         if number not in self._latest or self._latest[number][0] != n:
@@ -143,16 +143,16 @@ class Surrogate:
                     member.method,
                     bounds=[(0.0, 1.0)] * X.shape[1],
                     rng=np.random.default_rng(seed),
-                    state=self._state_before(n, number),
+                    state=self.last_state(number, before=n),
                     **member_options(self.method, member, self.options),
                 )
             self._latest[number] = (n, model)
         return self._latest[number][1]
 
-    def _state_before(self, n: int, number: int) -> State | None:
-        """State of the last fit of a member to fewer than n data."""
-        states = (state for m, state in reversed(self.states) if m < n and state.get("member", 0) == number)
-        return next(states, None)
+    def last_state(self, number: int, before: int) -> State | None:
+        """State of the last fit of a member to fewer data than ``before``."""
+        fewer = (state for n, state in reversed(self.states) if n < before)
+        return next((state for state in fewer if state.get("member", 0) == number), None)
 
     def _record(self, models: Mapping[int, Model], number: int, n: int) -> State | None:
         """The states of these models that are not known yet, that of the chosen one last."""

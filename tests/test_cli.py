@@ -855,12 +855,5 @@ def test_the_example_of_the_repository_runs_as_its_readme_says(tmp_path, capsys)
     assert 'spring = "progressive"' in capsys.readouterr().out
 
 
-def test_experiments_are_left_to_their_own_module(capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "tcgp.experiments.cli", None)
-    assert main(["experiment", "list", "--all"]) == 2
-    (line,) = said(capsys)
-    assert "needs the extra" in line
-
-
 def test_tables_are_aligned():
     assert format_table([["", "a"], ["long", "b"]]) == "      a\nlong  b"

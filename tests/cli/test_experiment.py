@@ -1,5 +1,8 @@
 """``tcgp experiment``, as a user types it."""
 
+import subprocess
+import sys
+
 import pytest
 
 from tcgp.cli import main
@@ -19,14 +22,23 @@ def test_run_and_report(tmp_path, capsys):
     assert main(["experiment", "run", "methods", *SMALL, "--methods", "GP", "tcgp:delta=0.1", *where]) == 0
     assert "2 results computed, 0 were there" in capsys.readouterr().err
     output = ["--output", str(tmp_path / "report")]
-    assert (
-        main(
-            ["experiment", "report", "methods", *SMALL, "--methods", "GP", "tcgp:delta=0.1", *where, *output]
-        )
-        == 0
-    )
+    problem = ["--problems", "branin", "--methods", "GP", "tcgp:delta=0.1"]
+    assert main(["experiment", "report", "methods", *problem, *where, *output]) == 0
     assert capsys.readouterr().out.strip().endswith("report.html")
     assert (tmp_path / "report" / "report.html").exists()
+    # The report is about what was run, also where that is less than the plan.
+    assert (
+        "2 iterations after 10 d uniform points, 1 runs" in (tmp_path / "report" / "methods.md").read_text()
+    )
+
+
+def test_the_other_commands_do_not_load_the_experiments():
+    code = (
+        "import sys; from tcgp.cli import main; main(['--help']);"
+        "print([m for m in sys.modules if m.startswith(('tcgp.experiments', 'tcgp.cli.experiment'))])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.splitlines()[-1] == "[]"
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,14 @@
 """The plans by name, and the methods they name."""
 
+import subprocess
+import sys
+
 import pytest
 
-from tcgp.experiments import plans
 from tcgp.experiments.errors import ExperimentError
-from tcgp.experiments.methods import Method
-from tcgp.experiments.tasks import RunTask
+from tcgp.experiments.plan import plans
+from tcgp.experiments.plan.methods import Method
+from tcgp.experiments.plan.tasks import RunTask
 
 
 def paths(name):
@@ -38,6 +41,20 @@ def test_experiments_share_the_runs_they_have_in_common():
     assert len(paths("methods") & paths("ablation")) == 2 * 2 * 100
     # Rule 0 with delta = 0.1 is tcGP with delta = 0.1, whatever it is called.
     assert len(paths("rules") & paths("delta-tcgp")) == 4 * 100
+
+
+def test_plans_and_claims_load_nothing_that_runs_them():
+    code = (
+        "import sys; from tcgp.experiments.plan import claims, plans;"
+        "print([m for m in sys.modules if m.startswith(('tcgp.experiments.run', 'tcgp.experiments.report'))])"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert loaded.strip() == "[]"
+
+
+def test_a_row_of_a_table_knows_its_level_and_its_method():
+    row = plans.get("table2").rows[1]
+    assert (row.level, row.method.label) == (0.0, "tcGP δ=0.05")
 
 
 def test_ucb_and_ei_runs_are_kept_apart():

@@ -7,17 +7,16 @@ import re
 import numpy as np
 import pytest
 
-from tcgp.experiments import plans
-from tcgp.experiments.blocks import Page, Paragraph, Table, to_html
-from tcgp.experiments.curves import curves_of
 from tcgp.experiments.errors import ExperimentError
-from tcgp.experiments.published import Printed
-from tcgp.experiments.report import write_report
-from tcgp.experiments.runner import run
-from tcgp.experiments.statistics import mean_of
-from tcgp.experiments.store import Store
-from tcgp.experiments.tables import Cell, cells_of
-from tcgp.experiments.tasks import Row
+from tcgp.experiments.plan import plans
+from tcgp.experiments.plan.published import Printed
+from tcgp.experiments.report.blocks import Page, Paragraph, Table, to_html
+from tcgp.experiments.report.curves import as_far_as_run, curves_of
+from tcgp.experiments.report.statistics import mean_of
+from tcgp.experiments.report.tables import Cell, cells_of
+from tcgp.experiments.report.writer import write_report
+from tcgp.experiments.run.runner import run
+from tcgp.experiments.run.store import Store
 
 
 def small_plans():
@@ -127,6 +126,21 @@ def test_half_a_run_can_be_reported_on(store, tmp_path):
     assert "No data yet" in text
 
 
+def test_without_a_number_of_iterations_that_of_most_runs_is_taken(tmp_path):
+    store = Store(tmp_path)
+    choice = {"problems": ("branin",), "methods": ("GP",)}
+    plan = plans.get("methods", **choice)
+    assert as_far_as_run(plan, store) == plan  # nothing has been run
+    run([plans.get("methods", replicates=3, iterations=2, **choice)], store, jobs=1, progress=False)
+    run([plans.get("methods", replicates=1, iterations=4, **choice)], store, jobs=1, progress=False)
+    assert as_far_as_run(plan, store).iterations == 2
+    run([plans.get("methods", replicates=2, iterations=4, **choice)], store, jobs=1, progress=False)
+    assert as_far_as_run(plan, store).iterations == 4
+    assert as_far_as_run(plans.get("methods", iterations=3, **choice), store).iterations == 3
+    assert as_far_as_run(plans.get("ablation", **choice), store).iterations == 100  # these have no scores
+    assert as_far_as_run(plans.get("table1"), store) == plans.get("table1")
+
+
 def test_text_is_escaped_in_html():
     page = Page("x", "a < b", [Paragraph("`c` & **d**"), Table(["e|f"], [["<script>"]])])
     text = to_html([page], "t")
@@ -134,9 +148,3 @@ def test_text_is_escaped_in_html():
     assert "<code>c</code> &amp; <b>d</b>" in text
     assert "<script>" not in text
     assert "e\\|f" in page.markdown()
-
-
-def test_a_row_of_a_table_knows_its_method():
-    row = plans.get("table2").rows[1]
-    assert isinstance(row, Row)
-    assert (row.level, row.method.label) == (0.0, "tcGP δ=0.05")

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from tcgp.experiments import plans
-from tcgp.experiments.blocks import Items, Paragraph
-from tcgp.experiments.claims import Check, Claim, claim_blocks, judge, lower
-from tcgp.experiments.paper import CLAIMS
-from tcgp.experiments.statistics import compare_pairs
+from tcgp.experiments.plan.claims import Check, Claim, lower
+from tcgp.experiments.report.blocks import Items, Paragraph
+from tcgp.experiments.report.statistics import compare_pairs
+from tcgp.experiments.report.verdicts import claim_blocks, judge
 
 RNG = np.random.default_rng(0)
 DATA = {
@@ -74,19 +73,3 @@ def test_a_claim_is_summed_up(pairs, needs, word):
     assert texts[-1].startswith(f"**{word}**")
     (items,) = [block for block in blocks if isinstance(block, Items)]
     assert len(items.lines) == len(pairs)
-
-
-@pytest.mark.parametrize("name", CLAIMS)
-def test_claims_speak_of_methods_and_functions_that_their_plan_has(name):
-    plan = plans.get(name)
-    if hasattr(plan, "rows"):
-        known = {(row.method.label, row.level) for row in plan.rows}
-    else:
-        known = {(m.label, at) for m in plan.methods for at in ("early", "late", "run", "end")}
-    for claim in CLAIMS[name]:
-        assert claim.checks
-        for check in claim.checks:
-            assert check.problem in plan.problems
-            assert {(label, check.at) for label in (*check.a, *check.b)} <= known
-            if check.metric in ("twcrps", "occurrence", "tks_pit") and not hasattr(plan, "rows"):
-                assert plan.diagnostics

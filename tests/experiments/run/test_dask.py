@@ -8,10 +8,10 @@ import time
 import distributed
 import pytest
 
-from tcgp.experiments import plans
 from tcgp.experiments.errors import ExperimentError
-from tcgp.experiments.runner import run
-from tcgp.experiments.store import Store
+from tcgp.experiments.plan import plans
+from tcgp.experiments.run.runner import run
+from tcgp.experiments.run.store import Store
 
 
 def test_a_killed_worker_costs_no_result(tmp_path):
@@ -32,11 +32,11 @@ def test_a_killed_worker_costs_no_result(tmp_path):
 
         thread = threading.Thread(target=kill_one, daemon=True)
         thread.start()
-        outcome = run([plan], Store(tmp_path), scheduler=cluster.scheduler_address, progress=False)
+        summary = run([plan], Store(tmp_path), scheduler=cluster.scheduler_address, progress=False)
         thread.join(timeout=60.0)
     assert killed
     assert killed[0] < 16  # it was killed while others were still at work
-    assert (outcome.n_computed, outcome.failures) == (16, [])
+    assert (summary.n_computed, summary.failures) == (16, [])
     assert all(Store(tmp_path).load(task) for task in plan.tasks())
 
 
@@ -53,7 +53,7 @@ def test_a_cluster_gives_what_this_machine_gives(tmp_path, small_plan):
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://"])
 def test_an_unreachable_scheduler_is_refused_at_once(address, small_plan, tmp_path, monkeypatch):
-    monkeypatch.setattr("tcgp.experiments.runner.SECONDS_TO_CONNECT", 1.0)
+    monkeypatch.setattr("tcgp.experiments.run.runner.SECONDS_TO_CONNECT", 1.0)
     with pytest.raises(ExperimentError, match="no Dask scheduler answers") as caught:
         run([small_plan], Store(tmp_path), scheduler=address, progress=False)
     assert "\n" not in str(caught.value)

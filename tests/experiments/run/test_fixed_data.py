@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from tcgp import fit_model, scoring
-from tcgp.experiments import fixed, plans, problems
-from tcgp.experiments.methods import Method
-from tcgp.experiments.tasks import Row
+from tcgp.experiments.plan import plans
+from tcgp.experiments.plan.methods import Method
+from tcgp.experiments.plan.tasks import Row
+from tcgp.experiments.run import problems
+from tcgp.experiments.run.fixed_data import score_rows
 
 ROWS = (
     Row(0.25, Method("GP", "gp")),
@@ -17,7 +19,7 @@ ROWS = (
 
 @pytest.fixture(scope="module")
 def result():
-    return fixed.score_rows("goldstein-price", 3, ROWS)["rows"]
+    return score_rows("goldstein-price", 3, ROWS)["rows"]
 
 
 def data():
@@ -54,7 +56,7 @@ def test_tail_scores_agree_with_those_of_plain_sampling(result):
 
 def test_both_tables_are_made_of_the_same_data_sets():
     tasks = [next(iter(plans.get(name).tasks())) for name in ("table1", "table2")]
-    first, second = (fixed.score_rows("goldstein-price", 0, task.rows[:1])["rows"][0] for task in tasks)
+    first, second = (score_rows("goldstein-price", 0, task.rows[:1])["rows"][0] for task in tasks)
     assert first["threshold"] > second["threshold"]
     streams = problems.streams("goldstein-price", 0)
     problem = problems.get("goldstein-price")
@@ -63,5 +65,5 @@ def test_both_tables_are_made_of_the_same_data_sets():
 
 
 def test_a_data_set_does_not_depend_on_the_rows_scored(result):
-    alone = fixed.score_rows("goldstein-price", 3, ROWS[1:2])["rows"][0]
+    alone = score_rows("goldstein-price", 3, ROWS[1:2])["rows"][0]
     assert alone["twcrps"] == result[1]["twcrps"]

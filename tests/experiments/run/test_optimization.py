@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from tcgp.experiments import peers, problems
-from tcgp.experiments.methods import Method
-from tcgp.experiments.runs import Levels, optimize
-from tcgp.experiments.tasks import RunTask
+from tcgp.experiments.plan.methods import PEER_NAMES, Method
+from tcgp.experiments.plan.tasks import RunTask
+from tcgp.experiments.run import peers, problems
+from tcgp.experiments.run.optimization import Levels, optimize
 
 GP, TCGP = Method("GP", "gp"), Method("tcGP", "tcgp")
 
@@ -81,6 +81,10 @@ def test_below_the_minimum_there_is_nothing():
     assert Levels(problems.get("branin"), np.random.SeedSequence(1)).log10_probability(0.3) is None
 
 
+def test_every_peer_that_a_plan_may_name_can_run():
+    assert set(peers.PEERS) == set(PEER_NAMES)
+
+
 def test_a_peer_gets_the_same_design_and_budget(monkeypatch):
     given = {}
 
@@ -90,8 +94,8 @@ def test_a_peer_gets_the_same_design_and_budget(monkeypatch):
             x = X[i] + 0.01
             yield x, problem.fun(x)
 
-    monkeypatch.setitem(peers.PEERS, "stroll", stroll)
-    result = optimize(RunTask("branin", 0, Method("stroll", "peer:stroll"), "ei", 4))
+    monkeypatch.setitem(peers.PEERS, "smt", stroll)
+    result = optimize(RunTask("branin", 0, Method.parse("peer:smt"), "ei", 4))
     assert result["iterations"] == 4
     design = problems.uniform_points(problems.get("branin"), 20, problems.streams("branin", 0).design)
     np.testing.assert_array_equal(given["X"], design)

@@ -8,13 +8,15 @@ import signal
 import subprocess
 import sys
 import time
+import types
 
 import pytest
 
-from tcgp.experiments import plans, runner
 from tcgp.experiments.errors import ExperimentError
-from tcgp.experiments.runner import Progress, run
-from tcgp.experiments.store import Store
+from tcgp.experiments.plan import plans
+from tcgp.experiments.run import peers
+from tcgp.experiments.run.runner import Progress, run
+from tcgp.experiments.run.store import Store
 
 
 def results(root):
@@ -32,15 +34,15 @@ def whole(tmp_path_factory):
     """Results of the small plan, made in one go."""
     root = tmp_path_factory.mktemp("whole")
     plan = plans.get("methods", replicates=2, iterations=3, problems=("branin",), methods=("GP", "tcGP"))
-    outcome = run([plan], Store(root), jobs=1, progress=False)
-    assert (outcome.n_present, outcome.n_computed, outcome.failures) == (0, 4, [])
+    summary = run([plan], Store(root), jobs=1, progress=False)
+    assert (summary.n_present, summary.n_computed, summary.failures) == (0, 4, [])
     return root
 
 
 def test_a_second_run_computes_nothing(whole, small_plan):
     before = {path: path.stat().st_mtime_ns for path in whole.rglob("*.json")}
-    outcome = run([small_plan], Store(whole), jobs=1, progress=False)
-    assert (outcome.n_present, outcome.n_computed) == (4, 0)
+    summary = run([small_plan], Store(whole), jobs=1, progress=False)
+    assert (summary.n_present, summary.n_computed) == (4, 0)
     assert before == {path: path.stat().st_mtime_ns for path in whole.rglob("*.json")}
 
 
@@ -65,10 +67,10 @@ def test_a_run_killed_in_the_middle_is_resumed_without_repeating_anything(tmp_pa
     plan = plans.get("methods", replicates=4, iterations=3, problems=("branin",), methods=("GP", "tcGP"))
     done = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.json")}
     assert 2 <= len(done) < 8
-    outcome = run([plan], Store(tmp_path), jobs=1, progress=False)
-    assert (outcome.n_present, outcome.n_computed) == (len(done), 8 - len(done))
+    summary = run([plan], Store(tmp_path), jobs=1, progress=False)
+    assert (summary.n_present, summary.n_computed) == (len(done), 8 - len(done))
     assert all(path.stat().st_mtime_ns == then for path, then in done.items())
-    assert not list(tmp_path.rglob(".*.json.*")) or outcome.n_computed
+    assert not list(tmp_path.rglob(".*.json.*")) or summary.n_computed
     other = tmp_path / "again"
     run([plan], Store(other), jobs=1, progress=False)
     again = results(other)
@@ -79,9 +81,9 @@ def test_a_run_killed_in_the_middle_is_resumed_without_repeating_anything(tmp_pa
 
 KILLED = """
 import sys
-from tcgp.experiments import plans
-from tcgp.experiments.runner import run
-from tcgp.experiments.store import Store
+from tcgp.experiments.plan import plans
+from tcgp.experiments.run.runner import run
+from tcgp.experiments.run.store import Store
 plan = plans.get("methods", replicates=4, iterations=3, problems=("branin",), methods=("GP", "tcGP"))
 run([plan], Store(sys.argv[1]), jobs=1, progress=False)
 """
@@ -91,8 +93,8 @@ def test_plans_that_share_a_run_compute_it_once_at_the_larger_size(tmp_path):
     names = {"problems": ("branin",), "methods": ("GP",), "replicates": 1}
     short = plans.get("methods", iterations=2, **names)
     scored = plans.get("ablation", iterations=3, **names)
-    outcome = run([short, scored], Store(tmp_path), jobs=1, progress=False)
-    assert outcome.n_computed == 1
+    summary = run([short, scored], Store(tmp_path), jobs=1, progress=False)
+    assert summary.n_computed == 1
     (payload,) = results(tmp_path).values()
     assert payload["iterations"] == 3
     assert payload["scores"] is not None
@@ -100,24 +102,17 @@ def test_plans_that_share_a_run_compute_it_once_at_the_larger_size(tmp_path):
 
 
 def test_a_task_that_fails_is_told_and_the_others_go_on(tmp_path, monkeypatch):
-    plan = plans.get("methods", replicates=1, iterations=2, problems=("branin",), methods=("GP", "tcGP"))
-    tasks = list(plan.tasks())
-    computed = runner._attempt(tasks[0])
-    failed = (tasks[1], None, "ValueError: no", 0.1)
-    monkeypatch.setattr(runner, "_on_this_machine", lambda tasks, jobs: iter([failed, computed]))
-    outcome = run([plan], Store(tmp_path), progress=False)
-    assert outcome.failures == [(tasks[1].path, "ValueError: no")]
-    assert outcome.n_computed == 1
+    def fail(problem, X, y, iterations, seed):
+        raise ValueError("no")
 
-
-def test_an_error_in_a_task_is_reported_not_raised(small_plan, monkeypatch):
-    task = next(iter(small_plan.tasks()))
-
-    def fail(self):
-        raise FloatingPointError("overflow")
-
-    monkeypatch.setattr(type(task), "compute", fail)
-    assert runner._attempt(task)[1:3] == (None, "FloatingPointError: overflow")
+    monkeypatch.setitem(sys.modules, "smt", types.ModuleType("smt"))
+    monkeypatch.setitem(peers.PEERS, "smt", fail)
+    plan = plans.get("methods", replicates=1, iterations=2, problems=("branin",), methods=("peer:smt", "GP"))
+    failing, other = plan.tasks()
+    summary = run([plan], Store(tmp_path), jobs=1, progress=False)
+    assert summary.failures == [(failing.path, "ValueError: no")]
+    assert summary.n_computed == 1
+    assert Store(tmp_path).load(other) is not None
 
 
 def test_an_unknown_problem_is_refused_before_any_work(tmp_path):
@@ -146,7 +141,7 @@ def test_a_missing_extra_is_refused_with_the_command_that_mends_it(
             raise ImportError(f"No module named {module!r}")
         return real(name, *rest)
 
-    monkeypatch.setattr(runner.importlib, "import_module", without)
+    monkeypatch.setattr(importlib, "import_module", without)
     with pytest.raises(ExperimentError, match=r"tcgp\[experiments\]"):
         run([small_plan], Store(tmp_path), progress=False, **options)
 

@@ -2,16 +2,16 @@
 
 import errno
 import json
+import os
 import shutil
 from collections import namedtuple
 
 import pytest
 
-from tcgp.experiments import store as store_module
 from tcgp.experiments.errors import ExperimentError
-from tcgp.experiments.methods import Method
-from tcgp.experiments.store import Store
-from tcgp.experiments.tasks import RunTask
+from tcgp.experiments.plan.methods import Method
+from tcgp.experiments.plan.tasks import RunTask
+from tcgp.experiments.run.store import Store
 
 
 def task(iterations=3):
@@ -63,7 +63,7 @@ def test_a_full_disk_leaves_no_partial_file_and_says_so(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     store = Store(tmp_path)
-    monkeypatch.setattr(store_module.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(ExperimentError, match="No space left on device") as caught:
         store.save(task(), payload())
     assert "\n" not in str(caught.value)

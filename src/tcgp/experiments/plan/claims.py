@@ -1,13 +1,94 @@
-"""The paper's claims, experiment by experiment, and why some of its numbers are not ours."""
+"""What the paper's text says of its results, each sentence with the comparisons that would bear it out."""
 
 from __future__ import annotations
 
-from tcgp.experiments.claims import Claim, lower, similar
-from tcgp.experiments.published import TABLE_PROBLEMS
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-__all__ = ["CLAIMS", "explanation"]
+from tcgp.experiments.plan.plans import FOUR_FUNCTIONS, LEVELS, TEN_FUNCTIONS
+from tcgp.experiments.plan.published import TABLE_PROBLEMS
 
-LEVELS = (0.25, 0.1, 0.05)
+__all__ = ["CLAIMS", "Check", "Claim", "lower", "similar"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A comparison of two methods on one problem.
+
+    Attributes
+    ----------
+    problem : str
+    a, b : tuple of str
+        Labels; of several, the one with the smallest average stands for all.
+    relation : {"lower", "similar", "different", "not higher"}
+        What is claimed of a next to b.
+    metric : str
+        ``"p_mn"``, ``"twcrps"``, ``"occurrence"``, ``"tks_pit"`` or ``"seconds"``.
+    at : float or str
+        Level of the threshold, for the tables; ``"end"``, ``"early"``, ``"late"`` or ``"run"``, for runs.
+    factor : float
+        Ratios between 1/factor and factor count as similar.
+    """
+
+    problem: str
+    a: tuple[str, ...]
+    b: tuple[str, ...]
+    relation: str
+    metric: str
+    at: float | str
+    factor: float = 2.0
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper, in our words, and the checks that it comes to.
+
+    Attributes
+    ----------
+    where : str
+        Section of the paper.
+    text : str
+    checks : tuple of Check
+    needs : {"all", "any"}
+        Whether all checks or any of them must hold.
+    """
+
+    where: str
+    text: str
+    checks: tuple[Check, ...]
+    needs: str = "all"
+
+
+def lower(
+    a: str | tuple[str, ...],
+    b: str | tuple[str, ...],
+    problems: Sequence[str],
+    *,
+    metric: str = "p_mn",
+    at: Sequence[float | str] = ("end",),
+    relation: str = "lower",
+    factor: float = 2.0,
+) -> tuple[Check, ...]:
+    """Checks that a is lower than b (or in another relation to it), for each problem and place."""
+    first, second = (name if isinstance(name, tuple) else (name,) for name in (a, b))
+    return tuple(
+        Check(problem, first, second, relation, metric, place, factor) for problem in problems for place in at
+    )
+
+
+def similar(
+    a: str | tuple[str, ...],
+    b: str | tuple[str, ...],
+    problems: Sequence[str],
+    *,
+    metric: str = "p_mn",
+    at: Sequence[float | str] = ("end",),
+    factor: float = 2.0,
+) -> tuple[Check, ...]:
+    """Checks that a is about as large as b."""
+    return lower(a, b, problems, metric=metric, at=at, relation="similar", factor=factor)
+
+
 FIXED = "Appendix F, calibration on a fixed dataset"
 OTHERS = tuple(name for name in TABLE_PROBLEMS if name != "goldstein-price")
 REGP = tuple(f"reGP δ={delta}" for delta in (0.05, 0.1, 0.25))
@@ -110,8 +191,7 @@ _TABLE2 = (
 )
 
 ABLATION, METHODS = "Section 5.2", "Section 5.3"
-FOUR = ("goldstein-price", "dixon-price4", "rosenbrock6", "ackley4")
-SMOOTH_RUNS = FOUR[:3]
+SMOOTH_RUNS = FOUR_FUNCTIONS[:3]
 
 _ABLATION = (
     Claim(
@@ -212,7 +292,7 @@ _METHODS = (
     Claim(
         METHODS,
         "bcrGP does not consistently improve over the GP (on one function at least, it is not better).",
-        lower("GP", "bcrGP", FOUR, relation="not higher"),
+        lower("GP", "bcrGP", FOUR_FUNCTIONS, relation="not higher"),
         needs="any",
     ),
     Claim(
@@ -262,7 +342,9 @@ _DELTA_REGP = (
     Claim(
         "Appendix F, δ for reGP",
         "δ = 0.5 consistently degrades performance.",
-        tuple(check for delta in (0.05, 0.1, 0.25) for check in lower(f"δ = {delta}", "δ = 0.5", FOUR)),
+        tuple(
+            check for delta in (0.05, 0.1, 0.25) for check in lower(f"δ = {delta}", "δ = 0.5", FOUR_FUNCTIONS)
+        ),
     ),
     Claim(
         "Appendix F, δ for reGP",
@@ -270,7 +352,7 @@ _DELTA_REGP = (
         tuple(
             check
             for delta in (0.05, 0.1)
-            for check in lower("δ = 0.25", f"δ = {delta}", FOUR, relation="not higher")
+            for check in lower("δ = 0.25", f"δ = {delta}", FOUR_FUNCTIONS, relation="not higher")
         ),
     ),
 )
@@ -279,7 +361,9 @@ _DELTA_TCGP = (
     Claim(
         "Appendix F, δ for tcGP",
         "δ = 0.5 gives the highest final p_mn on all four functions.",
-        tuple(check for delta in (0.05, 0.1, 0.25) for check in lower(f"δ = {delta}", "δ = 0.5", FOUR)),
+        tuple(
+            check for delta in (0.05, 0.1, 0.25) for check in lower(f"δ = {delta}", "δ = 0.5", FOUR_FUNCTIONS)
+        ),
     ),
     Claim(
         "Appendix F, δ for tcGP",
@@ -328,22 +412,18 @@ _DELTA_TCGP = (
     ),
 )
 
-TEN = (
-    *("ackley4", "ackley10", "cross-in-tray", "dixon-price4", "goldstein-price", "hartmann6"),
-    *("michalewicz4", "rosenbrock6", "shekel10", "perm6"),
-)
 EI_MORE = "Appendix F, additional results for EI"
 
 _EI_MORE = (
     Claim(
         EI_MORE,
         "reGP and tcGP consistently improve upon the GP.",
-        (*lower("reGP", "GP", TEN), *lower("tcGP", "GP", TEN)),
+        (*lower("reGP", "GP", TEN_FUNCTIONS), *lower("tcGP", "GP", TEN_FUNCTIONS)),
     ),
     Claim(
         EI_MORE,
         "The better of reGP and tcGP outperforms the better of bcrGP and onGP, except on Ackley 10.",
-        lower(("reGP", "tcGP"), ("bcrGP", "onGP"), [name for name in TEN if name != "ackley10"]),
+        lower(("reGP", "tcGP"), ("bcrGP", "onGP"), [name for name in TEN_FUNCTIONS if name != "ackley10"]),
     ),
     Claim(
         EI_MORE,
@@ -381,7 +461,7 @@ _UCB = (
     Claim(
         "Appendix F, results for UCB",
         "tcGP outperforms the GP on most functions.",
-        lower("tcGP", "GP", [name for name in TEN if name not in ("ackley4", "ackley10")]),
+        lower("tcGP", "GP", [name for name in TEN_FUNCTIONS if name not in ("ackley4", "ackley10")]),
     ),
     Claim(
         "Appendix F, results for UCB",
@@ -402,13 +482,13 @@ _TIMING = (
         tuple(
             check
             for other in ("tcGP", "onGP", "bcrGP")
-            for check in similar(other, "GP", FOUR, metric="seconds", at=("run",))
+            for check in similar(other, "GP", FOUR_FUNCTIONS, metric="seconds", at=("run",))
         ),
     ),
     Claim(
         "Appendix F, running time",
         "reGP is slower than the GP (in the paper, about ten times).",
-        lower("GP", "reGP", FOUR, metric="seconds", at=("run",)),
+        lower("GP", "reGP", FOUR_FUNCTIONS, metric="seconds", at=("run",)),
     ),
 )
 
@@ -425,61 +505,3 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
     "ucb": _UCB,
     "timing": _TIMING,
 }
-
-
-def explanation(plan: str, problem: str, metric: str, label: str) -> str:
-    """Why a cell of a table differs from the paper's, as far as we know."""
-    given = (plan.removesuffix("-search"), problem, metric, label)
-    for pattern, text in _EXPLANATIONS:
-        if all(
-            wanted == "*" or actual in wanted.split("|")
-            for wanted, actual in zip(pattern, given, strict=True)
-        ):
-            return text
-    return "No explanation found."
-
-
-_OCCURRENCE_CURVE = (
-    "The criterion of tcGP-occ is smallest along a whole curve of (β, λ), on which the other scores vary: the cell "
-    "depends on which point of the curve a search ends at. Our two searches end at the same averages."
-)
-_FEW_POINTS = (
-    "With few points below t the criterion has near-minima with very different (β, λ). The paper's search as we "
-    "read it gives our averages (table1-search, 100 data sets), and so do equal weights (40 data sets), a grid of 21 "
-    "to 1000 values of u instead of the exact supremum (Ackley 4 and Goldstein–Price at δ = 0.05, 12 data sets) and "
-    "Nelder–Mead without bounds (Ackley 4 at δ = 0.05, 12 data sets). The cause is something that the paper does "
-    "not tell."
-)
-_POOR_FITS = (
-    "Our number is the smaller, and r and tKS–PIT agree. A likelihood search that fails on one data set in forty "
-    "lifts the mean from 248 to 270 at δ = 0.25 and from 51 to 63 at δ = 0.05 (tried by starting all lengthscales at "
-    "0.3 of the box): a few poor fits among the paper's would explain it."
-)
-_SAMPLING = (
-    "The model is nearly right here, and r is mostly the error of p_t in the evaluation itself: with p_t from the "
-    "test points instead of subset simulation it is half as large (see occurrence_same_points in the results)."
-)
-_RELAXED = (
-    "The relaxed likelihood has several optima, and the cell depends on which is found. On a few of the same data "
-    "sets gpmp-contrib 0.9.38, with y in units of t − m_n, ends where we do on some and elsewhere on others "
-    "(benchmarks/gpmp_crosscheck.py). Goldstein–Price, δ = 0.25, 4 data sets: its twCRPS is 16 ± 16 against our "
-    "0.46 ± 0.13, from one poor fit. Dixon–Price 4, δ = 0.25, 8 data sets: its tKS–PIT is 0.81 ± 0.03 against our "
-    "0.71 ± 0.09. Rosenbrock 6, δ = 0.1, 8 data sets: its twCRPS is 520 ± 200 against our 199 ± 51, where the paper "
-    "has 54. So the paper's numbers on the first two can come from its optima; those on Rosenbrock 6 remain "
-    "unexplained."
-)
-_DATA_SETS = (
-    "The GP beneath has a smaller twCRPS than the paper's in the same proportion (616 against 680): a difference of "
-    "the data sets or of the fits, not of the calibration."
-)
-
-# (table, problem, metric, label): alternatives separated by bars, * for any; the first that fits.
-_EXPLANATIONS: tuple[tuple[tuple[str, str, str, str], str], ...] = (
-    (("table1", "*", "*", "tcGP-occ"), _OCCURRENCE_CURVE),
-    (("table1", "dixon-price4", "twcrps", "*"), _POOR_FITS),
-    (("table1", "dixon-price4", "occurrence", "*"), _SAMPLING),
-    (("table1", "*", "*", "tcGP|tcGP-thres"), _FEW_POINTS),
-    (("table2", "*", "*", "reGP δ=0.05|reGP δ=0.1|reGP δ=0.25"), _RELAXED),
-    (("table2", "rosenbrock6", "*", "*"), _DATA_SETS),
-    (("table2", "ackley4", "tks_pit", "tcGP δ=0.05"), _FEW_POINTS),
-)

@@ -9,10 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from tcgp.experiments.errors import ExperimentError
+from tcgp.models import METHODS
 
-__all__ = ["Method"]
+__all__ = ["PEER_NAMES", "Method"]
 
 PEER = "peer:"
+
+# The libraries that `tcgp.experiments.run.peers` can run.
+PEER_NAMES = ("botorch", "optuna", "skopt", "smt")
 
 # Options that came later, with the value that changes nothing: results made before them stay valid.
 LATER = {"selection": "ml", "shortest": 0.1, "longest": 1e3, "least": 0}
@@ -78,7 +82,7 @@ class Method:
 
         Examples
         --------
-        >>> from tcgp.experiments.methods import Method
+        >>> from tcgp.experiments.plan.methods import Method
         >>> Method.parse("tcgp:delta=0.1").slug
         'tcgp,delta=0.1'
         """
@@ -96,14 +100,11 @@ class Method:
 
 def _defaults(name: str) -> dict[str, Any]:
     """Default options of a method; unknown methods are refused here."""
-    from tcgp.models import METHODS
-
     if name.startswith(PEER):
-        from tcgp.experiments.peers import PEERS
-
-        if name.removeprefix(PEER) in PEERS:
+        if name.removeprefix(PEER) in PEER_NAMES:
             return {}
-        raise ExperimentError(f"there is no peer {name!r}: take one of {', '.join(PEER + p for p in PEERS)}")
+        known = ", ".join(PEER + peer for peer in PEER_NAMES)
+        raise ExperimentError(f"there is no peer {name!r}: take one of {known}")
     if name not in METHODS:
         raise ExperimentError(f"there is no method {name!r}: take one of {', '.join(METHODS)}, or peer:...")
     return dict(METHODS[name].options)

@@ -1,7 +1,6 @@
 """Every experiment of the paper, by name: what is run, on what, and which figure or table it makes.
 
-A plan says what; `tcgp.experiments.tasks` says how one piece of it is computed, `runner` computes the pieces
-and `report` draws what came out. A new experiment is a new entry of `PLANS`.
+A new experiment is a new entry of `PLANS`.
 """
 
 from __future__ import annotations
@@ -10,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tcgp.experiments.errors import ExperimentError
-from tcgp.experiments.methods import Method
-from tcgp.experiments.published import TABLE_PROBLEMS
-from tcgp.experiments.tasks import FixedTask, Row, RunTask, Task
+from tcgp.experiments.plan.methods import Method
+from tcgp.experiments.plan.published import TABLE_PROBLEMS
+from tcgp.experiments.plan.tasks import FixedTask, Row, RunTask
 
 __all__ = [
     "DEFAULT_TARGET",
@@ -52,7 +51,7 @@ class CalibrationPlan:
     rows_name: str
     replicates: int = 100
 
-    def tasks(self) -> Iterator[Task]:
+    def tasks(self) -> Iterator[FixedTask]:
         """Pieces of work, a replicate of everything before the next."""
         for replicate in range(self.replicates):
             for problem in self.problems:
@@ -93,7 +92,7 @@ class OptimizationPlan:
     diagnostics: bool = False
     layout: str = "targets"
 
-    def tasks(self) -> Iterator[Task]:
+    def tasks(self) -> Iterator[RunTask]:
         """Pieces of work, a replicate of everything before the next."""
         for replicate in range(self.replicates):
             for problem in self.problems:
@@ -116,7 +115,7 @@ class PicturePlan:
     title: str
     mirrors: str
 
-    def tasks(self) -> Iterator[Task]:
+    def tasks(self) -> Iterator[RunTask]:
         """Nothing."""
         return iter(())
 
@@ -299,7 +298,7 @@ def get(
     replicates, iterations : int, optional
         Other numbers than the plan's.
     problems : tuple of str, optional
-        Other problems: any that `tcgp.experiments.problems.get` knows.
+        Other problems: any that `tcgp.experiments.run.problems.get` knows.
     methods : tuple of str, optional
         Other methods: labels of the plan's own, names of `tcgp.fit_model` with options as in
         ``"tcgp:delta=0.1"``, or peers such as ``"peer:botorch"``. A leading ``"+"`` in the first keeps the
@@ -311,7 +310,7 @@ def get(
 
     Examples
     --------
-    >>> from tcgp.experiments import plans
+    >>> from tcgp.experiments.plan import plans
     >>> plan = plans.get("methods", replicates=2, iterations=10, methods=("GP", "tcgp:delta=0.1"))
     >>> len(list(plan.tasks()))
     16

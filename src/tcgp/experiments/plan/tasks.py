@@ -1,42 +1,19 @@
-"""One piece of an experiment: what it computes, where its result lies, and whether a stored result will do."""
+"""One piece of an experiment: what it computes, where its result lies, and whether a stored result will do.
+
+A task is plain data and can be sent to another process; `tcgp.experiments.run.dispatch` computes it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
-from tcgp.experiments.methods import Method
-from tcgp.experiments.problems import ROOT_SEED
+from tcgp.experiments.plan.methods import Method
 
-__all__ = ["FixedTask", "Row", "RunTask", "Task"]
+__all__ = ["ROOT_SEED", "FixedTask", "Row", "RunTask", "Task"]
 
-
-class Task(Protocol):
-    """A piece of work that needs nothing but itself, and can be sent to another process."""
-
-    @property
-    def path(self) -> str:
-        """Where the result lies, relative to the directory of results: what is computed, not for which plan."""
-        ...
-
-    @property
-    def kind(self) -> str:
-        """Tasks of one kind take about the same time."""
-        ...
-
-    @property
-    def spec(self) -> dict[str, Any]:
-        """What a stored result must say of itself to be a result of this task."""
-        ...
-
-    def accepts(self, payload: Mapping[str, Any]) -> bool:
-        """Whether a stored result gives all that this task would compute."""
-        ...
-
-    def compute(self) -> dict[str, Any]:
-        """The result, as plain JSON."""
-        ...
+ROOT_SEED = 20260731  # of all experiments
 
 
 @dataclass(frozen=True)
@@ -60,6 +37,8 @@ class FixedTask:
         What the rows are, for the path.
     """
 
+    points_per_dimension: ClassVar[int] = 30
+
     problem: str
     replicate: int
     rows: tuple[Row, ...]
@@ -67,14 +46,17 @@ class FixedTask:
 
     @property
     def path(self) -> str:
+        """Where the result lies in the directory of results: by what is computed, not for which plan."""
         return f"fixed/{self.problem}/{self.rows_name}/{self.replicate:04d}.json"
 
     @property
     def kind(self) -> str:
+        """Tasks of one kind take about the same time."""
         return f"{self.rows_name} {self.problem}"
 
     @property
     def spec(self) -> dict[str, Any]:
+        """What a stored result must say of itself to be a result of this task."""
         rows = [
             {"level": row.level, "method": row.method.name, "options": row.method.settings}
             for row in self.rows
@@ -88,17 +70,13 @@ class FixedTask:
         }
 
     def accepts(self, payload: Mapping[str, Any]) -> bool:
+        """Whether a stored result gives all that this task asks for."""
         return payload.get("spec") == self.spec and len(payload.get("rows", ())) == len(self.rows)
-
-    def compute(self) -> dict[str, Any]:
-        from tcgp.experiments.fixed import score_rows
-
-        return {"spec": self.spec, **score_rows(self.problem, self.replicate, self.rows)}
 
 
 @dataclass(frozen=True)
 class RunTask:
-    """One optimization run of one method.
+    """One optimization run of one method, from 10 d uniform points.
 
     A run with more iterations begins with the shorter one, and scores along the run do not change its course:
     a longer or a more detailed result serves as well.
@@ -114,6 +92,8 @@ class RunTask:
         Whether the models are scored on test sets along the run.
     """
 
+    points_per_dimension: ClassVar[int] = 10
+
     problem: str
     replicate: int
     method: Method
@@ -123,15 +103,18 @@ class RunTask:
 
     @property
     def path(self) -> str:
+        """Where the result lies in the directory of results: by what is computed, not for which plan."""
         problem = self.problem.replace(":", "-")
         return f"runs/{problem}/{self.criterion}/{self.method.slug}/{self.replicate:04d}.json"
 
     @property
     def kind(self) -> str:
+        """Tasks of one kind take about the same time."""
         return f"{self.problem} {self.criterion} {self.method.slug}"
 
     @property
     def spec(self) -> dict[str, Any]:
+        """What a stored result must say of itself to be a result of this task."""
         return {
             "kind": "run",
             "problem": self.problem,
@@ -143,13 +126,12 @@ class RunTask:
         }
 
     def accepts(self, payload: Mapping[str, Any]) -> bool:
+        """Whether a stored result gives all that this task asks for."""
         return (
             payload.get("spec") == self.spec
             and payload.get("iterations", -1) >= self.iterations
             and (not self.diagnostics or payload.get("scores") is not None)
         )
 
-    def compute(self) -> dict[str, Any]:
-        from tcgp.experiments.runs import optimize
 
-        return {"spec": self.spec, **optimize(self)}
+Task = FixedTask | RunTask

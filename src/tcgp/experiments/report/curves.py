@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import multimode
 from typing import Any
 
 import numpy as np
 
 from tcgp._typing import FloatArray
-from tcgp.experiments import problems
-from tcgp.experiments.plans import OptimizationPlan
-from tcgp.experiments.runs import POINTS_PER_DIMENSION
-from tcgp.experiments.statistics import FLOOR, band
-from tcgp.experiments.store import Store
-from tcgp.experiments.tasks import RunTask
+from tcgp.experiments.plan.plans import OptimizationPlan, Plan
+from tcgp.experiments.plan.tasks import RunTask
+from tcgp.experiments.report.statistics import FLOOR, band
+from tcgp.experiments.run import problems
+from tcgp.experiments.run.store import Store
 
-__all__ = ["Curves", "curves_of"]
+__all__ = ["Curves", "as_far_as_run", "curves_of"]
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,18 @@ def curves_of(plan: OptimizationPlan, store: Store) -> dict[str, list[Curves]]:
     return found
 
 
+def as_far_as_run(plan: Plan, store: Store) -> Plan:
+    """The plan with as many iterations as most of the stored runs have, its own number at most."""
+    if not isinstance(plan, OptimizationPlan):
+        return plan
+    results = map(store.load, replace(plan, iterations=1).tasks())
+    lengths = [min(result["iterations"], plan.iterations) for result in results if result is not None]
+    return replace(plan, iterations=max(multimode(lengths), default=plan.iterations))
+
+
 def _curves(problem: str, label: str, iterations: int, results: dict[int, dict[str, Any]]) -> Curves:
     """The first iterations of some runs."""
-    n_initial = POINTS_PER_DIMENSION * problems.get(problem).dim
+    n_initial = RunTask.points_per_dimension * problems.get(problem).dim
     stop = iterations + 1
     return Curves(
         problem,

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tcgp._typing import FloatArray
-from tcgp.experiments.blocks import Picture
-from tcgp.experiments.curves import Curves
-from tcgp.experiments.names import problem_title
-from tcgp.experiments.runner import require
+from tcgp.experiments.errors import require
+from tcgp.experiments.plan.published import METRICS
+from tcgp.experiments.report.blocks import Picture
+from tcgp.experiments.report.curves import Curves
+from tcgp.experiments.report.titles import METRIC_TITLES, problem_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,13 +90,12 @@ def _targets(curves: Mapping[str, Sequence[Curves]], targets: Mapping[str, float
 def _calibration(curves: Mapping[str, Sequence[Curves]], targets: Mapping[str, float]) -> Figure:
     """A row for each problem: p_mn, and the medians of the scores at m_n."""
     figure, axes = _grid(4 * len(curves), 4)
-    panels = (("twcrps", "twCRPS"), ("occurrence", "r"), ("tks_pit", "tKS–PIT"))
     for i, (problem, methods) in enumerate(curves.items()):
         _draw_levels(axes[4 * i], problem, methods)
-        for ax, (score, title) in zip(axes[4 * i + 1 : 4 * i + 4], panels, strict=True):
+        for ax, score in zip(axes[4 * i + 1 : 4 * i + 4], METRICS, strict=True):
             for colour, curve in _coloured(methods):
                 ax.plot(curve.n[:-1], curve.median_score(score), color=colour, linewidth=1.3)
-            ax.set(title=f"{title} at m_n, median", xlabel="evaluations")
+            ax.set(title=f"{METRIC_TITLES[score]} at m_n, median", xlabel="evaluations")
             if score != "tks_pit":
                 ax.set_yscale("log")
                 # A light tail gives scores of 1e-300: all that far below the others is "none".
@@ -147,9 +147,7 @@ def _colours(labels: Sequence[str]) -> list[str]:
 
 def _grid(n_panels: int, n_columns: int) -> tuple[Figure, list[Axes]]:
     """A figure with panels in rows."""
-    require("matplotlib", "figures need matplotlib")
-    from matplotlib.figure import Figure
-
+    Figure = require("matplotlib.figure", "figures need matplotlib").Figure
     columns = min(n_panels, n_columns)
     rows = -(-n_panels // columns)
     figure = Figure(figsize=(PANEL[0] * columns, PANEL[1] * rows + 0.4), layout="constrained")
@@ -161,7 +159,7 @@ def _grid(n_panels: int, n_columns: int) -> tuple[Figure, list[Axes]]:
 
 def _finish(figure: Figure, axes: Sequence[Axes], curves: Mapping[str, Sequence[Curves]]) -> Figure:
     """Small type, and one legend for all panels."""
-    from matplotlib.lines import Line2D
+    from matplotlib.lines import Line2D  # optional, as all of matplotlib
 
     labels = list(dict.fromkeys(curve.label for methods in curves.values() for curve in methods))
     handles = [

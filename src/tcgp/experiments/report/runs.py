@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tcgp._typing import FloatArray
-from tcgp.experiments.blocks import Block, Code, Heading, Page, Paragraph, Table, to_csv
-from tcgp.experiments.claims import Check, Lookup, claim_blocks
-from tcgp.experiments.curves import Curves, curves_of
-from tcgp.experiments.figures import draw, picture
-from tcgp.experiments.names import problem_title
-from tcgp.experiments.paper import CLAIMS
-from tcgp.experiments.plans import DEFAULT_TARGET, TARGETS, OptimizationPlan
-from tcgp.experiments.statistics import compare_pairs
-from tcgp.experiments.store import Store
+from tcgp.experiments.plan.claims import CLAIMS, Check
+from tcgp.experiments.plan.plans import DEFAULT_TARGET, TARGETS, OptimizationPlan
+from tcgp.experiments.report.blocks import Block, Code, Heading, Page, Paragraph, Table, to_csv
+from tcgp.experiments.report.curves import Curves, curves_of
+from tcgp.experiments.report.figures import draw, picture
+from tcgp.experiments.report.statistics import compare_pairs
+from tcgp.experiments.report.titles import problem_title
+from tcgp.experiments.report.verdicts import Lookup, claim_blocks
+from tcgp.experiments.run.store import Store
 
 __all__ = ["optimization_page"]
 

@@ -10,20 +10,20 @@ import numpy as np
 from scipy import stats
 
 from tcgp._typing import FloatArray
-from tcgp.experiments.blocks import Block, Code, Heading, Items, Page, Paragraph, Table, to_csv
-from tcgp.experiments.claims import Check, Lookup, claim_blocks
-from tcgp.experiments.names import problem_title
-from tcgp.experiments.paper import CLAIMS, explanation
-from tcgp.experiments.plans import CalibrationPlan
-from tcgp.experiments.published import METRICS, TABLE1, TABLE2, TABLE_PROBLEMS, Printed, printed_cell
-from tcgp.experiments.statistics import Mean, Paired, mean_of
-from tcgp.experiments.store import Store
-from tcgp.experiments.tasks import FixedTask, Row
+from tcgp.experiments.plan.claims import CLAIMS, Check
+from tcgp.experiments.plan.plans import CalibrationPlan
+from tcgp.experiments.plan.published import METRICS, TABLE1, TABLE2, TABLE_PROBLEMS, Printed, printed_cell
+from tcgp.experiments.plan.tasks import Row
+from tcgp.experiments.report.blocks import Block, Code, Heading, Items, Page, Paragraph, Table, to_csv
+from tcgp.experiments.report.explanations import explanation
+from tcgp.experiments.report.statistics import Mean, Paired, mean_of
+from tcgp.experiments.report.titles import METRIC_TITLES, problem_title, threshold_title
+from tcgp.experiments.report.verdicts import Lookup, claim_blocks
+from tcgp.experiments.run.store import Store
 
 __all__ = ["Cell", "cells_of", "table_page"]
 
 PUBLISHED = {"table1": TABLE1, "table1-search": TABLE1, "table2": TABLE2}
-TITLES = {"twcrps": "twCRPS", "occurrence": "r", "tks_pit": "tKS–PIT"}
 
 # Two standard errors of a difference of two means that have equal ones.
 LIMIT = 2.0 * math.sqrt(2.0)
@@ -68,9 +68,7 @@ def cells_of(plan: CalibrationPlan, store: Store) -> list[Cell]:
     """All cells of a table, from the data sets that are there."""
     cells = []
     for problem in plan.problems:
-        tasks = [
-            FixedTask(problem, replicate, plan.rows, plan.rows_name) for replicate in range(plan.replicates)
-        ]
+        tasks = [task for task in plan.tasks() if task.problem == problem]
         results = [result["rows"] for result in map(store.load, tasks) if result is not None]
         for i, row in enumerate(plan.rows):
             for metric in METRICS:
@@ -143,7 +141,7 @@ def _agreement(cells: Sequence[Cell]) -> list[Block]:
             "standard error of ours, and half a unit of the paper's second digit is allowed for rounding. Of "
             "cells that differ by chance alone about 95 % agree."
         ),
-        Table(["cells that agree", *(TITLES[metric] for metric in METRICS), "all"], rows),
+        Table(["cells that agree", *(METRIC_TITLES[metric] for metric in METRICS), "all"], rows),
     ]
 
 
@@ -160,9 +158,10 @@ def _problem_table(plan: CalibrationPlan, problem: str, cells: Sequence[Cell]) -
     lines = []
     for row in plan.rows:
         mine = [cell for cell in cells if cell.problem == problem and cell.row == row]
-        threshold = "m_n" if row.level == 0.0 else f"q_{row.level:g}"
-        lines.append([f"{row.method.label}, t = {threshold}", *(_text(cell) for cell in mine)])
-    return Table(["", *(f"{TITLES[metric]} [paper]" for metric in METRICS)], lines)
+        lines.append(
+            [f"{row.method.label}, t = {threshold_title(row.level)}", *(_text(cell) for cell in mine)]
+        )
+    return Table(["", *(f"{METRIC_TITLES[metric]} [paper]" for metric in METRICS)], lines)
 
 
 def _text(cell: Cell) -> str:
@@ -177,9 +176,9 @@ def _differences(plan: CalibrationPlan, cells: Sequence[Cell]) -> list[Block]:
     for cell in cells:
         if cell.printed is not None and not math.isnan(cell.distance) and not cell.agrees:
             reason = explanation(plan.name, cell.problem, cell.metric, cell.row.method.label)
-            threshold = "m_n" if cell.row.level == 0.0 else f"q_{cell.row.level:g}"
+            threshold, metric = threshold_title(cell.row.level), METRIC_TITLES[cell.metric]
             groups.setdefault(reason, []).append(
-                f"{problem_title(cell.problem)}, {cell.row.method.label}, t = {threshold}, {TITLES[cell.metric]}: "
+                f"{problem_title(cell.problem)}, {cell.row.method.label}, t = {threshold}, {metric}: "
                 f"{cell.ours.value:.3g} ± {cell.ours.error:.1g} (median {np.median(cell.values):.3g}), paper "
                 f"{cell.printed.text}: {cell.distance:.1f} standard errors apart"
             )

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from tcgp.experiments.blocks import Block, Page, Paragraph, Table, to_csv
-from tcgp.experiments.names import problem_title
-from tcgp.experiments.plans import PLANS, CalibrationPlan, OptimizationPlan
-from tcgp.experiments.store import Store
-from tcgp.experiments.tasks import RunTask, Task
+from tcgp.experiments.plan.plans import PLANS, CalibrationPlan, OptimizationPlan
+from tcgp.experiments.plan.tasks import RunTask
+from tcgp.experiments.report.blocks import Block, Page, Paragraph, Table, to_csv
+from tcgp.experiments.report.titles import problem_title
+from tcgp.experiments.run.store import Store
 
 __all__ = ["throughput_page"]
 
@@ -25,7 +24,6 @@ class _Kind:
     """Runs of one method on one problem that some experiment of the paper needs."""
 
     task: RunTask
-    experiments: tuple[str, ...]
     results: list[dict[str, Any]]
 
     @property
@@ -89,26 +87,19 @@ def throughput_page(store: Store) -> Page:
 
 def _kinds(store: Store) -> list[_Kind]:
     """Kinds of runs of all experiments, with some of their results."""
-    wanted: dict[str, tuple[RunTask, list[str]]] = {}
+    longest: dict[str, RunTask] = {}
     for plan in PLANS.values():
         if isinstance(plan, OptimizationPlan):
-            for task in _first_replicate(plan.tasks()):
-                longest, names = wanted.get(task.kind, (task, []))
-                longer = task if task.iterations > longest.iterations else longest
-                wanted[task.kind] = (longer, [*names, plan.name])
-    return [
-        _Kind(task, tuple(names), [r for r in map(store.load, _replicates(task)) if r is not None])
-        for task, names in wanted.values()
-    ]
+            for task in replace(plan, replicates=1).tasks():
+                if task.iterations > longest.setdefault(task.kind, task).iterations:
+                    longest[task.kind] = task
+    return [_Kind(task, _sample(task, store)) for task in longest.values()]
 
 
-def _first_replicate(tasks: Iterable[Task]) -> list[RunTask]:
-    return [task for task in tasks if isinstance(task, RunTask) and task.replicate == 0]
-
-
-def _replicates(task: RunTask) -> list[RunTask]:
-    """Runs of the kind of a task; any number of iterations tells how fast they go."""
-    return [RunTask(task.problem, i, task.method, task.criterion, 1) for i in range(SAMPLE)]
+def _sample(task: RunTask, store: Store) -> list[dict[str, Any]]:
+    """Results of the kind of a task; any number of iterations tells how fast they go."""
+    tasks = [replace(task, replicate=i, iterations=1, diagnostics=False) for i in range(SAMPLE)]
+    return [result for result in map(store.load, tasks) if result is not None]
 
 
 def _table_hours(store: Store) -> tuple[float, int]:

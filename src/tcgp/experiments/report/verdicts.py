@@ -1,4 +1,4 @@
-"""What the paper's text says of its results, each sentence with the comparisons that would bear it out."""
+"""What the data say of the paper's claims."""
 
 from __future__ import annotations
 
@@ -9,67 +9,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from tcgp._typing import FloatArray
-from tcgp.experiments.blocks import Block, Heading, Items, Paragraph
-from tcgp.experiments.names import problem_title
-from tcgp.experiments.statistics import Paired
+from tcgp.experiments.plan.claims import Check, Claim
+from tcgp.experiments.report.blocks import Block, Heading, Items, Paragraph
+from tcgp.experiments.report.statistics import Paired
+from tcgp.experiments.report.titles import METRIC_TITLES, problem_title, threshold_title
 
-__all__ = ["Check", "Claim", "Finding", "Lookup", "claim_blocks", "judge"]
+__all__ = ["Finding", "Lookup", "claim_blocks", "judge"]
 
 SIGNIFICANT = 0.05
 MIN_PAIRS = 6  # with fewer, no outcome of the signed-rank test is below 0.05
 
 # Values over replicates of a labelled method on a problem, for a metric and a place (a level of a table, or a
 # part of a run); None where they are not there.
-Lookup = Callable[[str, str, "Check"], FloatArray | None]
+Lookup = Callable[[str, str, Check], FloatArray | None]
 Compare = Callable[[FloatArray, FloatArray], Paired]
-
-
-@dataclass(frozen=True)
-class Check:
-    """A comparison of two methods on one problem.
-
-    Attributes
-    ----------
-    problem : str
-    a, b : tuple of str
-        Labels; of several, the one with the smallest average stands for all.
-    relation : {"lower", "similar", "different", "not higher"}
-        What is claimed of a next to b.
-    metric : str
-        ``"p_mn"``, ``"twcrps"``, ``"occurrence"``, ``"tks_pit"`` or ``"seconds"``.
-    at : float or str
-        Level of the threshold, for the tables; ``"end"``, ``"early"``, ``"late"`` or ``"run"``, for runs.
-    factor : float
-        Ratios between 1/factor and factor count as similar.
-    """
-
-    problem: str
-    a: tuple[str, ...]
-    b: tuple[str, ...]
-    relation: str
-    metric: str
-    at: float | str
-    factor: float = 2.0
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A sentence of the paper, in our words, and the checks that it comes to.
-
-    Attributes
-    ----------
-    where : str
-        Section of the paper.
-    text : str
-    checks : tuple of Check
-    needs : {"all", "any"}
-        Whether all checks or any of them must hold.
-    """
-
-    where: str
-    text: str
-    checks: tuple[Check, ...]
-    needs: str = "all"
 
 
 @dataclass(frozen=True)
@@ -80,36 +33,6 @@ class Finding:
     verdict: str
     pair: Paired | None
     labels: tuple[str, str]
-
-
-def lower(
-    a: str | tuple[str, ...],
-    b: str | tuple[str, ...],
-    problems: Sequence[str],
-    *,
-    metric: str = "p_mn",
-    at: Sequence[float | str] = ("end",),
-    relation: str = "lower",
-    factor: float = 2.0,
-) -> tuple[Check, ...]:
-    """Checks that a is lower than b (or in another relation to it), for each problem and place."""
-    first, second = (name if isinstance(name, tuple) else (name,) for name in (a, b))
-    return tuple(
-        Check(problem, first, second, relation, metric, place, factor) for problem in problems for place in at
-    )
-
-
-def similar(
-    a: str | tuple[str, ...],
-    b: str | tuple[str, ...],
-    problems: Sequence[str],
-    *,
-    metric: str = "p_mn",
-    at: Sequence[float | str] = ("end",),
-    factor: float = 2.0,
-) -> tuple[Check, ...]:
-    """Checks that a is about as large as b."""
-    return lower(a, b, problems, metric=metric, at=at, relation="similar", factor=factor)
 
 
 def judge(check: Check, lookup: Lookup, compare: Compare) -> Finding:
@@ -197,9 +120,9 @@ def _line(finding: Finding) -> str:
         "different": f"not within a factor {check.factor:g} of",
         "not higher": "not higher than",
     }[check.relation]
-    place = check.at if isinstance(check.at, str) else ("m_n" if check.at == 0.0 else f"q_{check.at:g}")
+    place = check.at if isinstance(check.at, str) else threshold_title(check.at)
     subject = (
-        f"{problem_title(check.problem)}, {METRIC_NAMES[check.metric]} ({place}): "
+        f"{problem_title(check.problem)}, {METRIC_TITLES[check.metric]} ({place}): "
         f"{finding.labels[0]} {words} {finding.labels[1]}"
     )
     if pair is None:
@@ -208,15 +131,6 @@ def _line(finding: Finding) -> str:
         f"{subject}: **{finding.verdict}** (ratio {_ratio(pair.log_ratio)}, smaller in "
         f"{100.0 * pair.wins:.0f} % of {pair.n}, p = {pair.p_value:.2g})"
     )
-
-
-METRIC_NAMES = {
-    "p_mn": "p_mn",
-    "twcrps": "twCRPS",
-    "occurrence": "r",
-    "tks_pit": "tKS–PIT",
-    "seconds": "seconds",
-}
 
 
 def _ratio(log_ratio: float) -> str:

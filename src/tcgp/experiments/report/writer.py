@@ -6,12 +6,17 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from tcgp.experiments.blocks import Page, Paragraph, to_html
+from tcgp._files import write_atomically
 from tcgp.experiments.errors import ExperimentError
-from tcgp.experiments.figures import picture
-from tcgp.experiments.plans import CalibrationPlan, OptimizationPlan, PicturePlan, Plan
-from tcgp.experiments.store import Store
-from tcgp.experiments.throughput import throughput_page
+from tcgp.experiments.plan.plans import CalibrationPlan, OptimizationPlan, PicturePlan, Plan
+from tcgp.experiments.plan.tasks import Task
+from tcgp.experiments.report.blocks import Page, Paragraph, to_html
+from tcgp.experiments.report.figures import picture
+from tcgp.experiments.report.runs import optimization_page
+from tcgp.experiments.report.tables import table_page
+from tcgp.experiments.report.throughput import throughput_page
+from tcgp.experiments.run.store import Store
+from tcgp.plotting import plot_figure1
 
 __all__ = ["write_report"]
 
@@ -38,9 +43,9 @@ def write_report(plans: Sequence[Plan], store: Store, output: str | os.PathLike[
         directory.mkdir(parents=True, exist_ok=True)
         for page in pages:
             for name, content in page.files().items():
-                (directory / name).write_bytes(content)
+                write_atomically(directory / name, content)
         whole = directory / "report.html"
-        whole.write_text(to_html(pages, "The paper's experiments, reproduced with tcgp"), encoding="utf-8")
+        write_atomically(whole, to_html(pages, "The paper's experiments, reproduced with tcgp"))
     except OSError as error:
         raise ExperimentError(
             f"the report could not be written to {str(directory)!r} ({error.strerror}): choose another "
@@ -52,7 +57,7 @@ def write_report(plans: Sequence[Plan], store: Store, output: str | os.PathLike[
 def _check_results(plans: Sequence[Plan], store: Store) -> None:
     """Refuse plans of which nothing has been computed."""
     for plan in plans:
-        tasks = list(plan.tasks())
+        tasks: list[Task] = list(plan.tasks())
         if tasks and not any(store.load(task) for task in tasks):
             raise ExperimentError(
                 f"there are no results of {plan.name!r} in {str(store.root)!r}: make them with "
@@ -62,20 +67,14 @@ def _check_results(plans: Sequence[Plan], store: Store) -> None:
 
 def _page(plan: Plan, store: Store) -> Page:
     if isinstance(plan, CalibrationPlan):
-        from tcgp.experiments.tables import table_page
-
         return table_page(plan, store)
     if isinstance(plan, OptimizationPlan):
-        from tcgp.experiments.optimization import optimization_page
-
         return optimization_page(plan, store)
     return _figure1_page(plan)
 
 
 def _figure1_page(plan: PicturePlan) -> Page:
     """The paper's first figure: no runs, only a picture."""
-    from tcgp.plotting import plot_figure1
-
     figure = picture(
         plan.name,
         "Left: ten evaluations of Forrester's function and the predictions of a GP, and of tcGP calibrated "

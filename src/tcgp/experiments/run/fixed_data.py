@@ -12,9 +12,9 @@ from tcgp import scoring
 from tcgp._threads import single_threaded
 from tcgp._typing import FloatArray
 from tcgp.calibration import empirical_quantile
-from tcgp.experiments import problems
-from tcgp.experiments.methods import Method
-from tcgp.experiments.tasks import Row
+from tcgp.experiments.plan.methods import Method
+from tcgp.experiments.plan.tasks import FixedTask, Row
+from tcgp.experiments.run import problems
 from tcgp.gp.gaussian_process import Interpolator
 from tcgp.gp.selection import LONGEST, SELECTIONS, SHORTEST
 from tcgp.models import METHODS, Prediction, calibrate, fit_model
@@ -23,7 +23,6 @@ from tcgp.sampling import SubsetSimulation, subset_simulation
 
 __all__ = ["score_rows"]
 
-POINTS_PER_DIMENSION = 30
 N_TEST = 4000  # uniform points, for twCRPS and occurrence
 N_TAIL = 4000  # particles below the threshold, for tKS-PIT
 
@@ -56,16 +55,16 @@ def score_rows(problem_name: str, replicate: int, rows: Sequence[Row]) -> dict[s
 
     Examples
     --------
-    >>> from tcgp.experiments.fixed import score_rows
-    >>> from tcgp.experiments.methods import Method
-    >>> from tcgp.experiments.tasks import Row
+    >>> from tcgp.experiments.run.fixed_data import score_rows
+    >>> from tcgp.experiments.plan.methods import Method
+    >>> from tcgp.experiments.plan.tasks import Row
     >>> result = score_rows("goldstein-price", 0, [Row(0.25, Method("GP", "gp"))])
     >>> 0.0 < result["rows"][0]["tks_pit"] < 1.0
     True
     """
     start = time.process_time()
     problem, streams = problems.get(problem_name), problems.streams(problem_name, replicate)
-    X = problems.uniform_points(problem, POINTS_PER_DIMENSION * problem.dim, streams.design)
+    X = problems.uniform_points(problem, FixedTask.points_per_dimension * problem.dim, streams.design)
     y = np.asarray(problem.fun(X))
     thresholds = {row.level: _threshold(y, row.level) for row in rows}
     tails = _tails(problem, thresholds, streams.levels)

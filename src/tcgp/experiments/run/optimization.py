@@ -13,9 +13,10 @@ import numpy as np
 from tcgp import scoring
 from tcgp._threads import single_threaded
 from tcgp._typing import FloatArray
-from tcgp.experiments import problems
-from tcgp.experiments.bbob import is_bbob
-from tcgp.experiments.tasks import RunTask
+from tcgp.experiments.plan.tasks import RunTask
+from tcgp.experiments.run import problems
+from tcgp.experiments.run.bbob import is_bbob
+from tcgp.experiments.run.peers import PEERS
 from tcgp.models import Model
 from tcgp.optimizer import Optimizer
 from tcgp.problems import Problem
@@ -23,7 +24,6 @@ from tcgp.sampling import SubsetSimulation, subset_simulation
 
 __all__ = ["Levels", "optimize"]
 
-POINTS_PER_DIMENSION = 10
 EPSILON = 0.1  # of the lower confidence bound
 N_PARTICLES = 1000
 N_TAIL = 900  # particles that serve the tKS-PIT
@@ -59,7 +59,7 @@ def optimize(task: RunTask) -> dict[str, Any]:
         iteration for ``model`` and ``maximize``, and those of all measuring, ``metrics``.
     """
     problem, streams = problems.get(task.problem), problems.streams(task.problem, task.replicate)
-    X = problems.uniform_points(problem, POINTS_PER_DIMENSION * problem.dim, streams.design)
+    X = problems.uniform_points(problem, task.points_per_dimension * problem.dim, streams.design)
     y = np.asarray(problem.fun(X), dtype=float)
     levels = Levels(problem, streams.levels)
     examiner = _Examiner(problem, streams.levels.spawn(1)[0], streams.test) if task.diagnostics else None
@@ -98,9 +98,8 @@ def _steps(
 ) -> Iterator[_Step]:
     """Iterations of the method of the task, from given data."""
     number = int(seed.generate_state(1)[0])
-    if task.method.is_peer:
-        return _peer_steps(task, problem, X, y, number)
-    return _own_steps(task, problem, X, y, number)
+    run = _peer_steps if task.method.is_peer else _own_steps
+    return run(task, problem, X, y, number)
 
 
 def _own_steps(task: RunTask, problem: Problem, X: FloatArray, y: FloatArray, seed: int) -> Iterator[_Step]:
@@ -130,8 +129,6 @@ def _own_steps(task: RunTask, problem: Problem, X: FloatArray, y: FloatArray, se
 
 def _peer_steps(task: RunTask, problem: Problem, X: FloatArray, y: FloatArray, seed: int) -> Iterator[_Step]:
     """Iterations of another library."""
-    from tcgp.experiments.peers import PEERS
-
     run = PEERS[task.method.name.partition(":")[2]]
     start = time.process_time()
     for x, value in run(problem, X, y, task.iterations, seed):
@@ -151,7 +148,7 @@ class Levels:
     --------
     >>> import numpy as np
     >>> from tcgp import problems
-    >>> from tcgp.experiments.runs import Levels
+    >>> from tcgp.experiments.run.optimization import Levels
     >>> levels = Levels(problems.get("ackley4"), np.random.SeedSequence(0))
     >>> levels.log10_probability(15.0) < levels.log10_probability(20.0) < 0.0
     True

@@ -9,12 +9,11 @@ from __future__ import annotations
 import importlib
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
 from tcgp._typing import FloatArray
-from tcgp.experiments.errors import ExperimentError
+from tcgp.experiments.errors import require
 from tcgp.problems import Problem
 
 __all__ = ["PEERS", "check_installed"]
@@ -129,13 +128,4 @@ def check_installed(name: str) -> None:
     """Refuse a peer whose library is not installed."""
     modules, packages = _PACKAGES.get(name, ((), ""))
     for module in modules:
-        _import(module, name, packages)
-
-
-def _import(module: str, name: str, packages: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise ExperimentError(
-            f"peer:{name} needs another library: pip install {packages} ({error})"
-        ) from error
+        require(module, f"peer:{name} needs another library", packages)

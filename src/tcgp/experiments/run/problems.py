@@ -10,18 +10,16 @@ import numpy as np
 from tcgp import problems as catalogue
 from tcgp._typing import FloatArray
 from tcgp.experiments.errors import ExperimentError
+from tcgp.experiments.plan.tasks import ROOT_SEED
+from tcgp.experiments.run.bbob import bbob_problem, is_bbob
 from tcgp.problems import Problem
 
 __all__ = ["Streams", "get", "streams", "uniform_points"]
 
-ROOT_SEED = 20260731
-
 
 def get(name: str) -> Problem:
     """The problem of that name: of `tcgp.problems`, or of the BBOB suite as in ``"bbob:f8:d5:i1"``."""
-    if name.startswith("bbob:"):
-        from tcgp.experiments.bbob import bbob_problem
-
+    if is_bbob(name):
         return bbob_problem(name)
     try:
         return catalogue.get(name)
@@ -50,7 +48,7 @@ def streams(problem: str, replicate: int) -> Streams:
 
     Examples
     --------
-    >>> from tcgp.experiments.problems import streams
+    >>> from tcgp.experiments.run.problems import streams
     >>> streams("ackley4", 0).design.generate_state(1) == streams("ackley4", 0).design.generate_state(1)
     array([ True])
     """

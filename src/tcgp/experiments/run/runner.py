@@ -13,16 +13,20 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, TextIO
+from dataclasses import dataclass, replace
+from typing import TextIO
 
-from tcgp.experiments import problems
-from tcgp.experiments.errors import ExperimentError
-from tcgp.experiments.plans import Plan
-from tcgp.experiments.store import Store
-from tcgp.experiments.tasks import RunTask, Task
+from threadpoolctl import threadpool_limits
 
-__all__ = ["Outcome", "Progress", "run"]
+from tcgp.experiments.errors import ExperimentError, require
+from tcgp.experiments.plan.plans import Plan
+from tcgp.experiments.plan.tasks import RunTask, Task
+from tcgp.experiments.run import problems
+from tcgp.experiments.run.dispatch import Attempt, attempt
+from tcgp.experiments.run.peers import check_installed
+from tcgp.experiments.run.store import Store
+
+__all__ = ["Progress", "Summary", "run"]
 
 logger = logging.getLogger("tcgp")
 
@@ -31,7 +35,7 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Summary:
     """What a run did.
 
     Attributes
@@ -56,7 +60,7 @@ def run(
     scheduler: str | None = None,
     shard: tuple[int, int] = (1, 1),
     progress: bool = True,
-) -> Outcome:
+) -> Summary:
     """Compute what is missing of some plans.
 
     Parameters
@@ -75,23 +79,23 @@ def run(
 
     Returns
     -------
-    Outcome
+    Summary
     """
     tasks = _share(_distinct(task for plan in plans for task in plan.tasks()), shard)
-    check_methods(tasks)
+    _check_available(tasks)
     missing = [task for task in tasks if store.load(task) is None]
     n_present = len(tasks) - len(missing)
     if not missing:
-        return Outcome(n_present, 0, [])
+        return Summary(n_present, 0, [])
     store.check_writable(len(missing))
     if scheduler is None:
         n_workers = jobs or os.cpu_count() or 1
-        results = _on_this_machine(missing, n_workers)
+        attempts = _on_this_machine(missing, n_workers)
     else:
-        n_workers, results = _on_dask(missing, scheduler)
+        n_workers, attempts = _on_dask(missing, scheduler)
     line = Progress(missing, n_present, n_workers) if progress else None
     failures: list[tuple[str, str]] = []
-    for task, payload, reason, seconds in results:
+    for task, payload, reason, seconds in attempts:
         if payload is None:
             failures.append((task.path, reason))
             logger.warning("the task %s failed: %s", task.path, reason)
@@ -101,33 +105,20 @@ def run(
             line.show(task, seconds)
     if line is not None:
         line.close()
-    return Outcome(n_present, len(missing) - len(failures), failures)
+    return Summary(n_present, len(missing) - len(failures), failures)
 
 
-def check_methods(tasks: Sequence[Task]) -> None:
+def _check_available(tasks: Sequence[Task]) -> None:
     """Refuse problems and peers that are not there, before any work."""
-    runs = [task for task in tasks if isinstance(task, RunTask)]
-    for name in dict.fromkeys(getattr(task, "problem", None) for task in tasks):
-        if name is not None:
-            problems.get(name)
-    peers = dict.fromkeys(task.method.name.partition(":")[2] for task in runs if task.method.is_peer)
-    if peers:
-        from tcgp.experiments.peers import check_installed
-
-        for peer in peers:
-            check_installed(peer)
-        if any(task.method.is_peer and (task.diagnostics or task.criterion != "ei") for task in runs):
-            raise ExperimentError(
-                "peers maximize EI and show no model to score: leave them out of this experiment"
-            )
-
-
-def require(module: str, need: str) -> Any:
-    """Import a module of the extra, or say how to get it."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise ExperimentError(f"{need}: pip install 'tcgp[experiments]' ({error})") from error
+    for name in dict.fromkeys(task.problem for task in tasks):
+        problems.get(name)
+    runs = [task for task in tasks if isinstance(task, RunTask) and task.method.is_peer]
+    for name in dict.fromkeys(task.method.name for task in runs):
+        check_installed(name.partition(":")[2])
+    if any(task.diagnostics or task.criterion != "ei" for task in runs):
+        raise ExperimentError(
+            "peers maximize EI and show no model to score: leave them out of this experiment"
+        )
 
 
 def _distinct(tasks: Iterable[Task]) -> list[Task]:
@@ -136,13 +127,10 @@ def _distinct(tasks: Iterable[Task]) -> list[Task]:
     for task in tasks:
         other = kept.get(task.path)
         if isinstance(other, RunTask) and isinstance(task, RunTask):
-            task = RunTask(
-                task.problem,
-                task.replicate,
-                task.method,
-                task.criterion,
-                max(task.iterations, other.iterations),
-                task.diagnostics or other.diagnostics,
+            task = replace(
+                task,
+                iterations=max(task.iterations, other.iterations),
+                diagnostics=task.diagnostics or other.diagnostics,
             )
         kept[task.path] = task
     return list(kept.values())
@@ -156,48 +144,29 @@ def _share(tasks: list[Task], shard: tuple[int, int]) -> list[Task]:
     return tasks[i - 1 :: n]
 
 
-Result = tuple[Task, dict[str, Any] | None, str, float]
-
-
-def _attempt(task: Task) -> Result:
-    """Compute a task in a worker: the result, or why there is none, and the seconds it took."""
-    start = time.perf_counter()
-    # The library warns of what a user should know of one fit; thousands of fits would flood the screen.
-    logger = logging.getLogger("tcgp")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        payload, reason = task.compute(), ""
-    except Exception as error:
-        payload, reason = None, f"{type(error).__name__}: {error}"
-    finally:
-        logger.setLevel(level)
-    return task, payload, reason, time.perf_counter() - start
-
-
-def _on_this_machine(tasks: list[Task], jobs: int) -> Iterator[Result]:
-    """Results as they come from worker processes with one BLAS thread each."""
+def _on_this_machine(tasks: list[Task], jobs: int) -> Iterator[Attempt]:
+    """What comes from worker processes with one BLAS thread each, in any order."""
     joblib = require("joblib", "experiments need joblib")
     loky = importlib.import_module("joblib.externals.loky.process_executor")
 
-    def results() -> Iterator[Result]:
+    def attempts() -> Iterator[Attempt]:
         with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
             parallel = joblib.Parallel(
                 n_jobs=jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs"
             )
             try:
-                yield from parallel(joblib.delayed(_attempt)(task) for task in tasks)
+                yield from parallel(joblib.delayed(attempt)(task) for task in tasks)
             except loky.TerminatedWorkerError as error:
                 raise ExperimentError(
                     "a worker process was killed, perhaps for want of memory: the results so far are kept; "
                     "give the same command again, with fewer --jobs"
                 ) from error
 
-    return results()
+    return attempts()
 
 
-def _on_dask(tasks: list[Task], address: str) -> tuple[int, Iterator[Result]]:
-    """Number of workers of a Dask cluster, and results as they come from it."""
+def _on_dask(tasks: list[Task], address: str) -> tuple[int, Iterator[Attempt]]:
+    """Number of workers of a Dask cluster, and what comes from them, in any order."""
     distributed = require("distributed", "--scheduler needs Dask")
     try:
         client = distributed.Client(address, timeout=SECONDS_TO_CONNECT, set_as_default=False)
@@ -206,7 +175,7 @@ def _on_dask(tasks: list[Task], address: str) -> tuple[int, Iterator[Result]]:
             f"no Dask scheduler answers at {address!r}: start one with 'dask scheduler', and check the address"
         ) from error
 
-    def results() -> Iterator[Result]:
+    def attempts() -> Iterator[Attempt]:
         with client:
             # Not pure: two tasks are the same only if their files are, and that is settled already. A task
             # whose worker dies is given to another; it may be met with several dying workers on a bad day.
@@ -216,18 +185,16 @@ def _on_dask(tasks: list[Task], address: str) -> tuple[int, Iterator[Result]]:
                 try:
                     yield future.result()
                 except Exception as error:  # the workers died on it, again and again
-                    yield asked[future.key], None, f"{type(error).__name__}: {error}", 0.0
+                    yield Attempt(asked[future.key], None, f"{type(error).__name__}: {error}", 0.0)
                 future.release()
 
-    return max(sum(client.nthreads().values()), 1), results()
+    return max(sum(client.nthreads().values()), 1), attempts()
 
 
-def _attempt_alone(task: Task) -> Result:
-    """`_attempt` with one BLAS thread, whatever the worker's settings."""
-    from threadpoolctl import threadpool_limits
-
+def _attempt_alone(task: Task) -> Attempt:
+    """`attempt` with one thread, also in the libraries of peers, whatever the worker's settings."""
     with threadpool_limits(1):
-        return _attempt(task)
+        return attempt(task)
 
 
 class Progress:

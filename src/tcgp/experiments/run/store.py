@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from tcgp import __version__
+from tcgp._files import write_atomically
 from tcgp.experiments.errors import ExperimentError
-from tcgp.experiments.tasks import Task
+from tcgp.experiments.plan.tasks import Task
 
 __all__ = ["Store"]
 
@@ -74,18 +74,3 @@ class Store:
                 f"the disk of {str(self.root)!r} has {free / 1e6:.0f} MB left and {n_tasks} results need about "
                 f"{needed / 1e6:.0f} MB: make room, or choose another directory with --results"
             )
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file that is either whole or absent, also after a crash."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)  # mkstemp keeps others out
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -816,7 +816,7 @@ def test_a_bad_table_is_refused_with_line_and_column(text, arguments, words, tmp
     assert words in line
 
 
-# ---- demo, example and experiments ----
+# ---- demo and example ----
 
 
 def test_the_demo_shows_a_table_and_a_picture(tmp_path, capsys):

@@ -816,7 +816,7 @@ def test_a_bad_table_is_refused_with_line_and_column(text, arguments, words, tmp
     assert words in line
 
 
-# ---- demo, example and experiments ----
+# ---- demo and example ----
 
 
 def test_the_demo_shows_a_table_and_a_picture(tmp_path, capsys):
@@ -853,13 +853,6 @@ def test_the_example_of_the_repository_runs_as_its_readme_says(tmp_path, capsys)
     # A grid of 200 x 200 points for each spring has its least cost, 4.1652, at the progressive one.
     assert min(event["y"] for event in tells if event["y"] is not None) < 4.17
     assert 'spring = "progressive"' in capsys.readouterr().out
-
-
-def test_experiments_are_left_to_their_own_module(capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "tcgp.experiments.cli", None)
-    assert main(["experiment", "list", "--all"]) == 2
-    (line,) = said(capsys)
-    assert "needs the extra" in line
 
 
 def test_tables_are_aligned():

@@ -11,10 +11,10 @@ import pytest
 import tcgp
 from tcgp import Categorical, Integer, Optimizer, Real
 from tcgp.cli import main
-from tcgp.experiments.fixed import score_rows
-from tcgp.experiments.methods import Method
-from tcgp.experiments.runs import optimize
-from tcgp.experiments.tasks import Row, RunTask
+from tcgp.experiments.plan.methods import Method
+from tcgp.experiments.plan.tasks import Row, RunTask
+from tcgp.experiments.run.fixed_data import score_rows
+from tcgp.experiments.run.optimization import optimize
 from tcgp.gp import GaussianProcess, RelaxedGaussianProcess
 from tcgp.integrations._ask import ask
 from tcgp.methods import RECIPES

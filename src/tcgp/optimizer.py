@@ -26,7 +26,8 @@ from tcgp.journal import Journal, JournalError, Record, uninterrupted
 from tcgp.space import Point, Space
 
 if TYPE_CHECKING:
-    from tcgp.maximize.criterion import Criterion, Maximum
+    from tcgp.criteria import Criterion
+    from tcgp.maximize import Maximum
     from tcgp.models import Member, Model
     from tcgp.result import Result
 
@@ -410,7 +411,7 @@ class Optimizer:
 
     def _best_new_point(self, model: Model) -> Point | None:
         """The new point with the largest criterion, or None if the criterion knows none worth evaluating."""
-        from tcgp.search import ENUMERABLE, rank_all, rank_candidates
+        from tcgp.maximize.mixed import ENUMERABLE, rank_all, rank_candidates
 
         criterion = self._criterion(model)
         if self.space.size <= ENUMERABLE:
@@ -445,7 +446,7 @@ class Optimizer:
 
     def _far_point(self) -> Point:
         """A new point far from all others: the farthest of many random ones, or of all that are left."""
-        from tcgp.search import ENUMERABLE
+        from tcgp.maximize.mixed import ENUMERABLE
 
         if self.space.size <= ENUMERABLE:
             candidates = self._remaining()
@@ -526,7 +527,7 @@ class Optimizer:
 
     def _informed(self, model: Model) -> Model:
         """The model given a value, too high to be an improvement, at each point that is pending or has failed."""
-        from tcgp.feasibility import stand_in_values
+        from tcgp.criteria.feasibility import stand_in_values
 
         y = self.history.successes[1]
         pending, failed = self.space.encode([p.x for p in self.pending]), self.history.failures
@@ -544,7 +545,7 @@ class Optimizer:
     def _criterion(self, model: Model) -> Criterion:
         """The criterion of the model, weighed by the chance of success where evaluations have failed."""
         from tcgp.criteria import LogExpectedImprovement, LowerConfidenceBound
-        from tcgp.feasibility import Feasibility, WeightedCriterion
+        from tcgp.criteria.feasibility import Feasibility, WeightedCriterion
         from tcgp.laws.tabulated import tabulated
 
         U, y = self.history.successes

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from tcgp._typing import FloatArray
-from tcgp.feasibility import DOUBT, LARGEST_BANDWIDTH, Feasibility, WeightedCriterion, stand_in_values
+from tcgp.criteria.feasibility import (
+    DOUBT,
+    LARGEST_BANDWIDTH,
+    Feasibility,
+    WeightedCriterion,
+    stand_in_values,
+)
 
 RNG = np.random.default_rng(0)
 SUCCEEDED, FAILED, LENGTHSCALES = RNG.random((12, 3)), RNG.random((5, 3)), np.array([0.1, 0.3, 5.0])

@@ -11,7 +11,7 @@ import pytest
 from tcgp import Categorical, Integer, Optimizer, Real, Space
 from tcgp._typing import FloatArray
 from tcgp.maximize import multistart
-from tcgp.search import rank_all, rank_candidates
+from tcgp.maximize.mixed import rank_all, rank_candidates
 
 
 @dataclass(frozen=True)

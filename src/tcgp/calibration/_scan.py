@@ -26,7 +26,7 @@ import numpy as np
 
 from tcgp._typing import BoolArray, FloatArray, IntArray
 from tcgp.calibration._tail_table import TailTable, tail_table
-from tcgp.calibration.tail import Criterion, TailProblem, criterion_named, selection_criterion
+from tcgp.calibration.tail import SelectionCriterion, TailProblem, criterion_named, selection_criterion
 from tcgp.laws import GeneralizedNormal
 
 __all__ = ["scan"]
@@ -103,7 +103,7 @@ def _laws(points: FloatArray, table: TailTable) -> GeneralizedNormal:
 class _Objective:
     """A criterion as a function of κ and the U_i, and a lower bound from κ alone."""
 
-    criterion: Criterion
+    criterion: SelectionCriterion
     bound: Callable[[FloatArray, float], FloatArray] | None
     jumps: FloatArray
     frequency: float

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 from scipy import optimize
@@ -21,9 +20,9 @@ from scipy import optimize
 from tcgp._threads import single_threaded
 from tcgp._typing import ArrayLike, FloatArray, RandomState
 from tcgp.criteria import formulas
-from tcgp.laws import Law
-from tcgp.maximize.criterion import Criterion, Maximum, rank_distinct
-from tcgp.sampling import smc as sampler
+from tcgp.criteria.base import Criterion, PredictiveModel
+from tcgp.maximize.maximum import Maximum, rank_distinct
+from tcgp.sampling import particles as sampler
 
 __all__ = ["ImprovementProbability", "maximize"]
 
@@ -31,14 +30,6 @@ _KEEP = 0.2  # share of the particles that each level of subset simulation keeps
 _CONCENTRATED = 1e-3  # subset simulation ends when the values span this share of what they first spanned
 _MAX_STAGES = 50
 _N_CANDIDATES = 50
-
-
-class PredictiveModel(Protocol):
-    """What the probability of improvement needs of a model: location and scale, and one residual law."""
-
-    @property
-    def law(self) -> Law: ...
-    def predict_arrays(self, X: FloatArray) -> tuple[FloatArray, FloatArray]: ...
 
 
 @dataclass(frozen=True)

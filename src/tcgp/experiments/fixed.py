@@ -15,7 +15,7 @@ from tcgp.calibration import empirical_quantile
 from tcgp.experiments import problems
 from tcgp.experiments.methods import Method
 from tcgp.experiments.tasks import Row
-from tcgp.gp.gaussian_process import Interpolator
+from tcgp.gp.interpolator import Interpolator
 from tcgp.gp.selection import LONGEST, SELECTIONS, SHORTEST
 from tcgp.models import METHODS, Prediction, calibrate, fit_model
 from tcgp.problems import Problem

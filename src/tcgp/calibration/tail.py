@@ -1,4 +1,4 @@
-"""Weighted leave-one-out calibration below a threshold: the problem and the criteria that judge a law."""
+"""Weighted leave-one-out calibration below a threshold: the problem, and J and the other criteria of a law."""
 
 from __future__ import annotations
 

@@ -206,6 +206,11 @@ class Interpolator:
             refine=refine,
         )
 
+    @property
+    def learns_nugget(self) -> bool:
+        """Whether a nugget is learned with the lengthscales."""
+        return self.nugget is None
+
     def unit_points(self) -> FloatArray:
         """Data points scaled to the unit cube by the bounds of the fit, of shape (n, d)."""
         self._check_fitted()

@@ -116,13 +116,13 @@ def test_proposal_is_that_of_the_optimizer_told_the_same():
     trial = study.ask()
     x = [trial.suggest_float("x", -2.0, 2.0), trial.suggest_float("y", -2.0, 2.0)]
 
-    seed = study.sampler._seed_for(trial._cached_frozen_trial)
+    seed = study.sampler.seed_for(trial._cached_frozen_trial)
     optimizer = tcgp.Optimizer([(-2.0, 2.0)] * 2, method="tcgp", n_initial=5, rng=seed)
     for old in study.trials[:12]:
         optimizer.tell([old.params["x"], old.params["y"]], old.value)
     optimizer.enqueue(pending)
     assert optimizer.ask() == pending
-    optimizer._states.append((-1, bridge._latest_state(study.trials[:12], ["x", "y"], n=12)))
+    optimizer.surrogate.states.append((-1, bridge.latest_state(study.trials[:12], ["x", "y"], n=12)))
     assert any(old.state == TrialState.FAIL for old in study.trials)
     assert optimizer.ask() == x
 

@@ -162,10 +162,10 @@ class TailCalibratedSampler(BaseSampler):
     ) -> Any:
         """Value of one parameter, uniform over its range, whatever the others."""
         _refuse_several_objectives(study)
-        rng = np.random.default_rng([self._seed_for(trial), zlib.crc32(param_name.encode())])
+        rng = np.random.default_rng([self.seed_for(trial), zlib.crc32(param_name.encode())])
         return _draw(param_distribution, rng)
 
-    def _seed_for(self, trial: FrozenTrial) -> int:
+    def seed_for(self, trial: FrozenTrial) -> int:
         """Seed of one trial."""
         return int(
             np.random.SeedSequence(self._seed, spawn_key=(trial.number,)).generate_state(1, np.uint64)[0]
@@ -174,7 +174,7 @@ class TailCalibratedSampler(BaseSampler):
     def _choose(self, study: Study, trial: FrozenTrial, parameters: _Parameters) -> dict[str, Any]:
         """Values of all parameters: those of a point that no other trial has, as long as there is one."""
         log = _TrialLog(study, trial)
-        seed = self._seed_for(trial)
+        seed = self.seed_for(trial)
         settled = False
         while not settled:  # until no other worker has the point
             others = [t for t in study.get_trials(deepcopy=False) if t.number != trial.number]
@@ -206,7 +206,7 @@ class TailCalibratedSampler(BaseSampler):
                 evaluations.append(Evaluation.of(x, None))
             else:
                 pending.append(x)
-        state = _latest_state(others, parameters.names, n=len(evaluations))
+        state = latest_state(others, parameters.names, n=len(evaluations))
         proposal, new = ask(
             parameters.space, evaluations, pending, seed=seed, state=state, settings=self._settings
         )
@@ -346,7 +346,7 @@ def _holds(distribution: BaseDistribution, internal: float) -> bool:
     return True
 
 
-def _latest_state(trials: Iterable[FrozenTrial], names: list[str], n: int) -> dict[str, Any] | None:
+def latest_state(trials: Iterable[FrozenTrial], names: list[str], n: int) -> dict[str, Any] | None:
     """State of the model of the same parameters that was told most, but less than n evaluations."""
     return max(_states(trials, names, n), key=lambda state: int(state["told"]), default=None)
 

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from tcgp._text import shorten
 from tcgp._typing import FloatArray
 from tcgp.space import Point, Space
 
-__all__ = ["SAME_POINT", "Evaluation", "History", "Proposal", "interpret", "shorten"]
+__all__ = ["SAME_POINT", "Evaluation", "History", "Proposal", "interpret"]
 
 logger = logging.getLogger("tcgp")
 
@@ -236,8 +237,3 @@ def interpret(answer: object) -> tuple[float | None, str | None]:
     if value is None:
         return None, f"{shorten(repr(answer))} is not a number"
     return (value, None) if math.isfinite(value) else (None, f"the value is {value}")
-
-
-def shorten(text: str, length: int = 300) -> str:
-    """The text, cut if it is long."""
-    return text if len(text) <= length else text[: length - 3] + "..."

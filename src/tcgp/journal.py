@@ -8,7 +8,6 @@ refused.
 
 from __future__ import annotations
 
-import errno
 import json
 import logging
 import os
@@ -21,6 +20,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tcgp._files import sync_directory
 
 __all__ = ["FORMAT", "VERSION", "Journal", "JournalError", "Record", "read_journal", "uninterrupted"]
 
@@ -94,7 +95,7 @@ class Journal:
     def start(self, header: Mapping[str, Any]) -> None:
         """Write the first line of a new journal: format and version, then ``header``."""
         self.append({"format": FORMAT, "version": VERSION, **header})
-        _sync_directory(self.path.parent)
+        sync_directory(self.path.parent)
 
     def append(self, event: Mapping[str, Any]) -> None:
         """Write one line and sync it to disk; on failure leave the file as it was.
@@ -274,20 +275,6 @@ def _read_all(fd: int) -> bytes:
     while chunk := os.read(fd, 1 << 20):
         chunks.append(chunk)
     return b"".join(chunks)
-
-
-def _sync_directory(path: Path) -> None:
-    """Make a new file's name survive a power cut too, where the system can."""
-    if sys.platform == "win32":
-        return
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # a file system that cannot sync a directory
-            raise
-    finally:
-        os.close(fd)
 
 
 # ---- the lock ----

@@ -18,8 +18,9 @@ from typing import Any
 import pytest
 
 import tcgp
+from tcgp._files import write_atomically
 from tcgp.optimizer import Optimizer
-from tcgp.report import State, render, report_data, report_from_journal, write_atomically
+from tcgp.report import State, render, report_data, report_from_journal
 from tcgp.report import writer as writer_module
 
 try:

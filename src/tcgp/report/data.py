@@ -16,8 +16,9 @@ import numpy as np
 import scipy
 
 from tcgp import __version__
+from tcgp._text import shorten
 from tcgp._typing import FloatArray
-from tcgp.history import Evaluation, shorten
+from tcgp.history import Evaluation
 from tcgp.journal import Record
 from tcgp.laws import Law, Normal
 from tcgp.models import Model

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tcgp._text import printable, shorten
 from tcgp.cli.console import UsageError
 from tcgp.cli.spec import Spec
 from tcgp.history import Evaluation, Proposal
 from tcgp.journal import JournalError, Record, read_journal
 from tcgp.optimizer import Optimizer
-from tcgp.simulator import printable
 from tcgp.space import Point, Space
 
 __all__ = [
@@ -110,7 +110,8 @@ def describe_failures(campaign: Campaign) -> list[str]:
     """One line for each reason."""
     groups = sorted(campaign.failures.items(), key=lambda item: -len(item[1]))
     lines = [
-        f"{len(group)} x {printable(reason)}{_numbers(group)}" for reason, group in groups[:LONGEST_LIST]
+        f"{len(group)} x {printable(shorten(reason, 200))}{_numbers(group)}"
+        for reason, group in groups[:LONGEST_LIST]
     ]
     n_more = sum(len(group) for _, group in groups[LONGEST_LIST:])
     return lines + ([f"{n_more} x other reasons, which the journal has"] if n_more else [])

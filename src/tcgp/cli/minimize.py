@@ -6,9 +6,9 @@ import argparse
 import json
 import shlex
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tcgp.cli.campaigns import Campaign, check_spec, describe_counts, describe_failures, read_campaign
 from tcgp.cli.console import (
@@ -18,6 +18,7 @@ from tcgp.cli.console import (
     UsageError,
     note,
     relative,
+    show,
     signals_interrupt,
 )
 from tcgp.cli.pictures import can_draw, new_figure, save
@@ -27,8 +28,8 @@ from tcgp.cli.spec import EXAMPLE, Spec, load_spec, program_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from tcgp.programs import Simulator
     from tcgp.result import Result
-    from tcgp.simulator import Simulator
 
 __all__ = ["run"]
 
@@ -68,9 +69,10 @@ def run(options: argparse.Namespace) -> int:
     with signals_interrupt():
         result = _minimize(spec, journal, simulator, not options.quiet, options.report)
     campaign = read_campaign(journal)
-    print(_summary(campaign, result, Path(simulator.runs)))
+    for line in _summary(campaign, result, Path(simulator.runs)):
+        show(line)
     if options.report is not None:
-        print(f"report       {relative(options.report)}")
+        show(f"report       {relative(options.report)}")
     if campaign.told and campaign.best is None:
         note(
             "no run has succeeded: if the command was at fault, mend it and move the journal away, because a "
@@ -87,32 +89,25 @@ def run(options: argparse.Namespace) -> int:
 def _minimize(spec: Spec, journal: Path, simulator: Simulator, progress: bool, report: str | None) -> Result:
     from tcgp.campaign import minimize
     from tcgp.journal import JournalError
-    from tcgp.simulator import SimulatorPool
-
-    def name_of(parameters: Mapping[str, Any]) -> str | None:
-        """Number of the proposal with these parameters, which the journal holds already."""
-        campaign = read_campaign(journal)
-        numbers = [p.id for p in campaign.pending if campaign.named(p.x) == parameters]
-        return f"{numbers[-1]:04d}" if numbers else None
+    from tcgp.programs import ProgramCrew
 
     assert spec.budget is not None
-    with SimulatorPool(spec.workers, name_of) as pool:
-        try:
-            return minimize(
-                simulator,
-                spec.space,
-                n_evals=spec.budget,
-                rng=spec.seed,
-                workers=pool,
-                journal=journal,
-                progress=progress,
-                target=spec.target,
-                max_time=spec.max_time,
-                report=report,
-                **spec.settings,
-            )
-        except JournalError as error:
-            raise UsageError(str(error)) from None
+    try:
+        return minimize(
+            simulator,
+            spec.space,
+            n_evals=spec.budget,
+            rng=spec.seed,
+            workers=ProgramCrew(simulator, spec.workers),
+            journal=journal,
+            progress=progress,
+            target=spec.target,
+            max_time=spec.max_time,
+            report=report,
+            **spec.settings,
+        )
+    except JournalError as error:
+        raise UsageError(str(error)) from None
 
 
 def _prepare(spec: Spec, journal: Path) -> None:
@@ -158,24 +153,24 @@ def _show_plan(spec: Spec, journal: Path, simulator: Simulator) -> None:
     settings = {**spec.settings, "n_initial": spec.n_initial}
     point = Optimizer(spec.space, rng=spec.seed, **settings).propose().x
     parameters = spec.space.as_argument(point)
-    print(f"budget      {spec.budget} runs, {spec.n_initial} of them an initial design")
-    print(f"method      {settings['method']} with {settings['criterion']}")
-    print(f"workers     {spec.workers}")
-    print(
+    show(f"budget      {spec.budget} runs, {spec.n_initial} of them an initial design")
+    show(f"method      {settings['method']} with {settings['criterion']}")
+    show(f"workers     {spec.workers}")
+    show(
         f"timeout     {'none' if spec.program.timeout is None else f'{spec.program.timeout:g} s for each run'}"
     )
     for name, dimension in zip(spec.space.names or (), spec.space.dimensions, strict=True):
-        print(f"parameter   {name}: {dimension}")
-    print(f"for example {shlex.join(simulator.arguments(parameters))}")
+        show(f"parameter   {name}: {dimension}")
+    show(f"for example {shlex.join(simulator.arguments(parameters))}")
     if spec.program.input == "json":
-        print(f"input       {json.dumps(parameters)}")
-    print(f"in          {relative(Path(simulator.runs) / '0000')}")
-    print(f"value       from {spec.program.objective.where}")
-    print(f"journal     {relative(journal)}")
-    print("Nothing was run.")
+        show(f"input       {json.dumps(parameters)}")
+    show(f"in          {relative(Path(simulator.runs) / '0000')}")
+    show(f"value       from {spec.program.objective.where}")
+    show(f"journal     {relative(journal)}")
+    show("Nothing was run.")
 
 
-def _summary(campaign: Campaign, result: Result, runs: Path) -> str:
+def _summary(campaign: Campaign, result: Result, runs: Path) -> list[str]:
     lines = []
     best = campaign.best
     if best is None:
@@ -189,7 +184,7 @@ def _summary(campaign: Campaign, result: Result, runs: Path) -> str:
     lines += [f"{'':<13}{line}" for line in describe_failures(campaign)]
     lines.append(f"stopped      {result.message.split('; no evaluation succeeded')[0]}")
     lines.append(f"journal      {relative(campaign.path)}")
-    return "\n".join(lines)
+    return lines
 
 
 def _draw(result: Result, directory: Path) -> None:
@@ -206,7 +201,7 @@ def _draw(result: Result, directory: Path) -> None:
             names.append(relative(directory / name))
     except Exception as error:  # the run is over and safe: no picture is worth a traceback
         note(f"a picture could not be drawn ({type(error).__name__}: {error})")
-    print(f"pictures     {', '.join(names) or 'none'}")
+    show(f"pictures     {', '.join(names) or 'none'}")
 
 
 def _figures(result: Result) -> Iterator[tuple[str, Figure]]:

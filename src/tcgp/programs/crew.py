@@ -49,7 +49,7 @@ class ProgramCrew:
     def submit(self, number: int, argument: Mapping[str, Any]) -> None:
         """Start the run with this number, or adopt it if it is under way.
 
-        What hinders the start of a program is not the fault of the point, and raises `tcgp.workers.WorkersError`.
+        What hinders the start of a program is not the fault of the point, and raises ``WorkersError``.
         """
         name = f"{number:04d}"
         try:

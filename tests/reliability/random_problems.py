@@ -16,9 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tcgp import Categorical, Integer, Optimizer, Real, Space
+from tcgp.methods import METHODS, RECIPES
 from tcgp.methods.fit import calibrate, fit_model
-from tcgp.methods.portfolio import METHODS, PORTFOLIOS
-from tcgp.methods.recipes import RECIPES
 from tcgp.models import Model
 from tcgp.optimizer import SpaceExhausted
 from tcgp.optimizer.history import SAME_POINT
@@ -121,15 +120,15 @@ def _check_models(problem: RandomProblem) -> Iterator[str]:
     fitted: dict[object, Model] = {}
     state = None  # the first fit is cold, and the others start from its lengthscales
     for method in METHODS:
-        if method in PORTFOLIOS and method != problem.method:
-            continue
         recipe = RECIPES.get(method)
-        key = None if recipe is None else (recipe.relaxed, recipe.learns_nugget)
+        if recipe is None and method != problem.method:
+            continue
+        key = method if recipe is None else (recipe.relaxed, recipe.learns_nugget)
         if key in fitted:  # the same interpolator under another law
             model = calibrate(fitted[key].interpolator, method, rng=problem.seed)
         else:
             model = fit_model(X, y, method, bounds=bounds, rng=problem.seed, state=state)
-            fitted[key] = model
+            fitted.setdefault(key, model)
             state = state or {"lengthscales": model.lengthscales, "nugget": 1e-6}
         for trouble in _check_prediction(model, np.vstack([X, fresh])):
             yield f"{method}: {trouble}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import numbers
 from collections.abc import Collection, Iterable
@@ -11,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from tcgp._text import shorten
 from tcgp._typing import FloatArray
 from tcgp.space import Point, Space
 
-__all__ = ["SAME_POINT", "Evaluation", "History", "Proposal", "SpaceExhausted", "interpret", "shorten"]
+__all__ = ["SAME_POINT", "Evaluation", "History", "Proposal", "SpaceExhausted", "interpret"]
 
 # Two points nearer than this in every coordinate of the unit cube count as one. At a smooth minimum they
 # differ by about 1e-14 of the function's range, which is rounding; and the Matern correlation of such a pair
@@ -139,10 +139,10 @@ class History:
         self._by_point: dict[tuple[Any, ...], Evaluation] = {}
         self._codes: dict[tuple[Any, ...], list[float]] = {}  # of all points, evaluated or pending
         self._best: Evaluation | None = None
-        # What follows is made when it is asked for, and only of what has come since.
-        self._matrix = _frozen(np.empty((0, space.dim)))
-        self._seen = 0  # evaluations that are in the arrays
-        self._U, self._y, self._failed = self._matrix, _frozen(np.empty(0)), self._matrix
+        # Made when they are asked for, of what has come since. Each is replaced at once: threads may look at any time.
+        none = _frozen(np.empty((0, space.dim)))
+        self._matrix = none
+        self._made: tuple[int, FloatArray, FloatArray, FloatArray] = (0, none, _frozen(np.empty(0)), none)
 
     @property
     def n_done(self) -> int:
@@ -202,7 +202,7 @@ class History:
         if not waiting or math.isfinite(self.space.size):
             return None
         numbers = list(waiting)
-        codes = np.array([self._codes[proposal.x] for proposal in waiting.values()])
+        codes = np.array([self._codes[tuple(proposal.x)] for proposal in waiting.values()])
         gaps = np.abs(codes - self.space.encode([x])).max(axis=1)
         return numbers[int(np.argmin(gaps))] if gaps.min() <= SAME_POINT else None
 
@@ -224,10 +224,10 @@ class History:
     @property
     def codes(self) -> FloatArray:
         """Codes of all points, evaluated or pending, of shape (n, dim); not to be written to."""
-        if len(self._matrix) < len(self):
-            new = itertools.islice(self._codes.values(), len(self._matrix), None)
-            self._matrix = _frozen(np.vstack([self._matrix, list(new)]))
-        return self._matrix
+        matrix, codes = self._matrix, list(self._codes.values())
+        if len(matrix) < len(codes):
+            self._matrix = matrix = _frozen(np.vstack([matrix, codes[len(matrix) :]]))
+        return matrix
 
     def __len__(self) -> int:
         """Number of different points, evaluated or pending."""
@@ -241,8 +241,7 @@ class History:
     @property
     def successes(self) -> tuple[FloatArray, FloatArray]:
         """Codes (n, dim) and values (n,) of the evaluations that succeeded, in order; not to be written to."""
-        self._extend_arrays()
-        return self._U, self._y
+        return self._arrays()[1:3]
 
     @property
     def has_contrast(self) -> bool:
@@ -252,23 +251,25 @@ class History:
     @property
     def failures(self) -> FloatArray:
         """Codes of the evaluations that failed, of shape (m, dim); not to be written to."""
-        self._extend_arrays()
-        return self._failed
+        return self._arrays()[3]
 
-    def _extend_arrays(self) -> None:
-        """Add the evaluations since the last time to the arrays of successes and failures."""
-        new = self.evaluations[self._seen :]
+    def _arrays(self) -> tuple[int, FloatArray, FloatArray, FloatArray]:
+        """Number of the evaluations; codes and values of those that succeeded; codes of those that failed."""
+        n, U, y, F = self._made
+        new = self.evaluations[n:]
         done, failed = [e for e in new if not e.failed], [e for e in new if e.failed]
         if done:
             values = np.array([e.y for e in done], dtype=np.float64)
-            self._U, self._y = self._stacked(self._U, done), _frozen(np.concatenate([self._y, values]))
+            U, y = self._stacked(U, done), _frozen(np.concatenate([y, values]))
         if failed:
-            self._failed = self._stacked(self._failed, failed)
-        self._seen += len(new)
+            F = self._stacked(F, failed)
+        if new:
+            self._made = n + len(new), U, y, F
+        return self._made
 
     def _stacked(self, codes: FloatArray, evaluations: list[Evaluation]) -> FloatArray:
         """The codes, and those of the evaluations below them."""
-        return _frozen(np.vstack([codes, [self._codes[e.x] for e in evaluations]]))
+        return _frozen(np.vstack([codes, [self._codes[tuple(e.x)] for e in evaluations]]))
 
     def _remember(self, x: Point) -> None:
         self._codes.setdefault(tuple(x), self.space.encode([x])[0].tolist())
@@ -301,8 +302,3 @@ def interpret(answer: object) -> tuple[float | None, str | None]:
     if value is None:
         return None, f"{shorten(repr(answer))} is not a number"
     return (value, None) if math.isfinite(value) else (None, f"the value is {value}")
-
-
-def shorten(text: str, length: int = 300) -> str:
-    """The text, cut if it is long."""
-    return text if len(text) <= length else text[: length - 3] + "..."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import itertools
 import logging
 import os
@@ -13,6 +12,8 @@ import threading
 import weakref
 from collections.abc import Iterable
 from pathlib import Path
+
+from tcgp._files import sync_directory
 
 __all__ = ["JournalError", "JournalInUse", "JournalRescued", "KeptFile"]
 
@@ -131,7 +132,7 @@ class KeptFile:
 
     def sync_name(self) -> None:
         """Make the name of a new file survive a power cut too, where the system can."""
-        _sync_directory(self._place.parent)
+        sync_directory(self._place.parent)
 
     def close(self) -> None:
         """Release the file; a second call does nothing."""
@@ -216,7 +217,7 @@ def _open(path: Path) -> int:
 
 
 def _new_beside(place: Path, content: bytes) -> tuple[int, Path]:
-    """A new file with this content, open and locked: beside another or, if that cannot be, in a directory for drafts."""
+    """A new file with this content, open and locked: beside another or, if that fails, where temporary files go."""
     failure: OSError | None = None
     for directory in (place.parent, Path(tempfile.gettempdir())):
         try:
@@ -239,7 +240,7 @@ def _new_file(names: Iterable[Path], content: bytes) -> tuple[int, Path]:
             _lock(fd)
             _write_all(fd, content)
             os.fsync(fd)
-            _sync_directory(path.parent)
+            sync_directory(path.parent)
         except BaseException:
             os.close(fd)
             with contextlib.suppress(OSError):
@@ -260,20 +261,6 @@ def _read_all(fd: int) -> bytes:
 def _write_all(fd: int, content: bytes) -> None:
     while content:
         content = content[os.write(fd, content) :]
-
-
-def _sync_directory(path: Path) -> None:
-    """Make a new file's name survive a power cut too, where the system can."""
-    if sys.platform == "win32":
-        return
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # a file system that cannot sync a directory
-            raise
-    finally:
-        os.close(fd)
 
 
 # ---- the lock ----

@@ -29,7 +29,7 @@ from tcgp.methods.states import check_state
 from tcgp.models import Model
 from tcgp.scoring import leave_one_out_prediction, twcrps
 
-__all__ = ["calibrate", "fit_model", "low_value_score"]
+__all__ = ["above", "calibrate", "fit_model", "low_value_score"]
 
 # A warm start follows one optimum of the likelihood as data come in; a cold fit looks around each time the data
 # have grown by this factor.
@@ -47,6 +47,7 @@ def fit_model(
     bounds: Bounds | None = None,
     rng: RandomState = None,
     state: Mapping[str, Any] | None = None,
+    level: float | None = None,
     **options: Any,
 ) -> Model:
     """Fit one of the named predictive models to exact evaluations.
@@ -70,6 +71,10 @@ def fit_model(
         Used by ``search="paper"`` and ``"bcrgp"`` only.
     state : mapping, optional
         ``model.state`` of an earlier fit: warm lengthscales and the threshold's memory.
+    level : float, optional
+        The value at which decisions are taken: the limit of a constraint, or the best value that keeps all limits. The
+        smallest value of y by default. Levels of quantiles (``delta``, and where values are relaxed) then refer to the
+        values above it: with a share p of y below ``level``, ``delta`` stands for ``p + (1 - p) delta``.
     **options
         Options of the method. All have ``delta``, ``p_min``, ``w_max``, ``smoothness``, and all but ``"auto"`` have
         ``selection``, ``shortest`` and ``longest``. Further ones are ``search`` and ``rule`` (tcGP), ``n_draws``,
@@ -97,8 +102,8 @@ def fit_model(
     box = None if bounds is None else check_bounds(bounds, X.shape[1])
     check_state(state, X.shape[1])
     if method in PORTFOLIOS:
-        return _fit_best_member(X, y, method, box, rng, state, options)
-    return _fit(X, y, method, box, rng, state, options)
+        return _fit_best_member(X, y, method, box, rng, state, level, options)
+    return _fit(X, y, method, box, rng, state, level, options)
 
 
 def calibrate(
@@ -107,6 +112,7 @@ def calibrate(
     *,
     rng: RandomState = None,
     state: Mapping[str, Any] | None = None,
+    level: float | None = None,
     **options: Any,
 ) -> Model:
     """Give a fitted interpolator the residual law of a named method; parameters as in `fit_model`.
@@ -119,7 +125,7 @@ def calibrate(
         relaxed = isinstance(interpolator, RelaxedGaussianProcess)
         member = next(m for m in members_of(method) if RECIPES[m.method].relaxed == relaxed)
         given = member_options(method, member, options)
-        return calibrate(interpolator, member.method, rng=rng, state=state, **given)
+        return calibrate(interpolator, member.method, rng=rng, state=state, level=level, **given)
     recipe, y = RECIPES[method], interpolator.y_
     weights = calibration.design_weights(interpolator.unit_points(), w_max=settings["w_max"])
     if recipe.law == "normal" and isinstance(interpolator, RelaxedGaussianProcess):
@@ -128,8 +134,9 @@ def calibrate(
         )  # nothing is calibrated: what matters is where the relaxation starts
     else:
         previous = (state or {}).get("threshold")
+        delta = above(level, settings["delta"], y)
         threshold = calibration.next_threshold(
-            y, weights, delta=settings["delta"], p_min=settings["p_min"], previous=previous
+            y, weights, delta=delta, p_min=settings["p_min"], previous=previous
         )
     loo = interpolator.leave_one_out()
     law = _select_law(recipe.law, y, loo, weights, threshold, np.random.default_rng(rng), settings)
@@ -165,9 +172,23 @@ def _select_law(
     ).law
 
 
-def low_value_score(model: Model) -> float:
+def above(level: float | None, delta: float, y: FloatArray) -> float:
+    """Level of the quantile of y that is the ``delta``-quantile of the values above ``level``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tcgp.methods.fit import above
+    >>> above(3.0, 0.5, np.array([1.0, 2.0, 3.0, 4.0])), above(None, 0.05, np.arange(4.0))
+    (0.75, 0.05)
+    """
+    share = 0.0 if level is None else float(np.mean(y < level))
+    return share + (1.0 - share) * delta
+
+
+def low_value_score(model: Model, level: float | None = None) -> float:
     """How well a model predicts left-out low values: twCRPS below the lower quartile of the data, smaller is better."""
-    threshold = float(np.quantile(model.y, COMPARISON_LEVEL))
+    threshold = float(np.quantile(model.y, above(level, COMPARISON_LEVEL, model.y)))
     return float(twcrps(leave_one_out_prediction(model), model.y, threshold) @ model.weights)
 
 
@@ -178,6 +199,7 @@ def _fit_best_member(
     bounds: FloatArray | None,
     rng: RandomState,
     state: Mapping[str, Any] | None,
+    level: float | None,
     options: Mapping[str, Any],
 ) -> Model:
     """The member of a portfolio that predicts left-out low values best; its ``method`` says which it is.
@@ -189,8 +211,8 @@ def _fit_best_member(
     for member in (members[number] for number in interpolating(members)):
         warm = state if (state or {}).get("method") == member.method else None
         given = member_options(method, member, options)
-        models.append(_fit(X, y, member.method, bounds, rng, warm, given))
-    return min(models, key=low_value_score)
+        models.append(_fit(X, y, member.method, bounds, rng, warm, level, given))
+    return min(models, key=lambda model: low_value_score(model, level))
 
 
 def _fit(
@@ -200,13 +222,14 @@ def _fit(
     bounds: FloatArray | None,
     rng: RandomState,
     state: Mapping[str, Any] | None,
+    level: float | None,
     options: Mapping[str, Any],
 ) -> Model:
     """The model of a single method."""
     recipe = RECIPES[method]
     settings = check_options(method, recipe.options, options)
-    interpolator, n_selected = _fit_interpolator(recipe, settings, X, y, bounds, state or {})
-    model = calibrate(interpolator, method, rng=rng, state=state, **options)
+    interpolator, n_selected = _fit_interpolator(recipe, settings, X, y, bounds, state or {}, level)
+    model = calibrate(interpolator, method, rng=rng, state=state, level=level, **options)
     return replace(model, n_selected=n_selected)
 
 
@@ -223,6 +246,7 @@ def _fit_interpolator(
     y: FloatArray,
     bounds: FloatArray | None,
     state: Mapping[str, Any],
+    level: float | None,
 ) -> tuple[Interpolator, int]:
     """Fit from the warm lengthscales; cold if there are none, and now and then beside the warm fit.
 
@@ -236,9 +260,9 @@ def _fit_interpolator(
             return GaussianProcess(**given, nugget=nugget).fit(
                 X, y, bounds=bounds, start=start, refine=refine
             )
-        level = settings.get("relax_delta", settings["delta"])
+        delta = settings.get("relax_delta", settings["delta"])
         share = settings.get("least", 0) * X.shape[1] / n
-        threshold = float(np.quantile(y, min(max(level, share), 1.0)))
+        threshold = float(np.quantile(y, above(level, min(max(delta, share), 1.0), y)))
         return RelaxedGaussianProcess(threshold, **given).fit(X, y, bounds=bounds, start=start, refine=refine)
 
     n, start = len(y), state.get("lengthscales")

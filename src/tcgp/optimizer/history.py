@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcgp._text import shorten
-from tcgp._typing import FloatArray
+from tcgp._typing import BoolArray, FloatArray
+from tcgp.goals import Goals, interpret
 from tcgp.space import Point, Space
 
-__all__ = ["SAME_POINT", "Evaluation", "History", "Proposal", "SpaceExhausted", "interpret"]
+if TYPE_CHECKING:
+    from tcgp.region import Region
+
+__all__ = ["SAME_POINT", "Evaluation", "History", "Proposal", "SpaceExhausted"]
 
 # Two points nearer than this in every coordinate of the unit cube count as one. At a smooth minimum they
 # differ by about 1e-14 of the function's range, which is rounding; and the Matern correlation of such a pair
@@ -33,13 +36,15 @@ class Evaluation:
     ----------
     x : tuple
     y : float or None
-        None if the evaluation failed.
+        Value of the objective, with the user's sign; None if the evaluation failed.
     reason : str or None
         Why it failed.
     seconds : float or None
         How long it took, if that is known; it tells the people who watch, and decides nothing.
     id : int or None
         Number of the proposal that it answers; None for a point that was not asked for.
+    outputs : dict or None
+        All outputs by name, if the function has several; None for one that is missing or not finite.
     """
 
     x: Point
@@ -47,6 +52,7 @@ class Evaluation:
     reason: str | None = None
     seconds: float | None = field(default=None, compare=False, repr=False)
     id: int | None = field(default=None, repr=False)
+    outputs: dict[str, float | None] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "x", tuple(self.x))  # nobody can change what was told
@@ -57,7 +63,14 @@ class Evaluation:
         return self.y is None
 
     @classmethod
-    def of(cls, x: Point, y: object, reason: str | None = None, seconds: float | None = None) -> Evaluation:
+    def of(
+        cls,
+        x: Point,
+        y: object,
+        reason: str | None = None,
+        seconds: float | None = None,
+        goals: Goals | None = None,
+    ) -> Evaluation:
         """What a function's answer ``y`` at ``x`` means.
 
         Examples
@@ -72,13 +85,16 @@ class Evaluation:
             raise ValueError(f"reason must be a string or None, got {reason!r}")
         if seconds is not None and not (isinstance(seconds, numbers.Real) and 0.0 <= seconds < math.inf):
             raise ValueError(f"seconds must be a number >= 0 or None, got {seconds!r}")
-        value, why = interpret(y)
+        if goals is None:
+            (value, why), outputs = interpret(y), None
+        else:
+            value, outputs, why = goals.read(y)
         duration = None if seconds is None else float(seconds)
-        return cls(x, value, None if value is not None else reason or why, duration)
+        return cls(x, value, None if value is not None else reason or why, duration, outputs=outputs)
 
     def same_outcome(self, other: Evaluation) -> bool:
         """Whether two evaluations of a point agree."""
-        return self.y == other.y
+        return self.y == other.y and self.outputs == other.outputs
 
     def outcome(self) -> str:
         """The value, or that it failed, in a word."""
@@ -119,6 +135,8 @@ class History:
     Parameters
     ----------
     space : Space
+    goals : Goals, optional
+        What is wanted of the evaluations; by default a small value.
 
     Attributes
     ----------
@@ -130,8 +148,9 @@ class History:
         Proposals without an answer, by their number.
     """
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: Space, goals: Goals | None = None) -> None:
         self.space = space
+        self.goals = goals or Goals(space)
         self.proposals: list[Proposal] = []
         self.evaluations: list[Evaluation] = []
         self.pending: dict[int, Proposal] = {}
@@ -140,7 +159,7 @@ class History:
         # The same as an array, when it was last asked for.
         self._matrix: FloatArray = np.empty((0, space.dim))
         # The number of evaluations, and `_arrays` of that many.
-        self._made: tuple[int, tuple[FloatArray, FloatArray, FloatArray]] | None = None
+        self._made: tuple[int, _Arrays] | None = None
 
     @property
     def n_done(self) -> int:
@@ -185,11 +204,14 @@ class History:
             return True
         return bool(np.abs(self.codes - self.space.encode([x])).max(axis=1).min() > spacing)
 
-    def remaining(self) -> list[Point]:
-        """All points of a finite space that are neither evaluated nor pending."""
+    def remaining(self, region: Region | None = None) -> list[Point]:
+        """All points of a finite space, or of the allowed part of it, that are neither evaluated nor pending."""
         points = [point for point in self.space.points() if self.is_new(point)]
+        if region is not None:
+            points = [point for point, ok in zip(points, region.allows(points), strict=True) if ok]
         if not points:
-            raise SpaceExhausted(f"all {self.space.size} points of the space are evaluated or pending")
+            which = "allowed points" if region is not None else f"{self.space.size} points"
+            raise SpaceExhausted(f"all {which} of the space are evaluated or pending")
         return points
 
     @property
@@ -205,35 +227,80 @@ class History:
 
     @property
     def best(self) -> Evaluation | None:
-        """The first evaluation with the smallest value, or None if none has succeeded."""
-        done = [e for e in self.evaluations if not e.failed]
-        return done[int(np.argmin(self.successes[1]))] if done else None
+        """The first of the best evaluations that keep all limits, or None if there is none."""
+        y = np.where(self.feasible, self.successes[1], np.inf)
+        return self._succeeded[int(np.argmin(y))] if self.feasible.any() else None
+
+    @property
+    def least_violating(self) -> Evaluation | None:
+        """The evaluation that comes nearest to keeping all limits, or None if none has succeeded.
+
+        Excesses over a limit are measured in units of their standard deviation over all evaluations.
+        """
+        if not self._succeeded:
+            return None
+        excess = np.maximum(self.excesses, 0.0)
+        scale = self.excesses.std(axis=0)
+        total = (excess / np.where(scale > 0.0, scale, 1.0)).sum(axis=1)
+        return self._succeeded[int(np.argmin(total))]
 
     @property
     def successes(self) -> tuple[FloatArray, FloatArray]:
-        """Codes (n, dim) and values (n,) of the evaluations that succeeded, in order; not to be written to."""
-        return self._arrays()[:2]
+        """Codes (n, dim) and values (n,) of the evaluations that succeeded, in order; not to be written to.
+
+        Small values are good: a goal to maximize turns the sign.
+        """
+        arrays = self._arrays()
+        return arrays.codes, arrays.values
+
+    @property
+    def excesses(self) -> FloatArray:
+        """How far each success lies above each limit, of shape (n, k); negative where the limit is kept."""
+        return self._arrays().excesses
+
+    @property
+    def feasible(self) -> BoolArray:
+        """Whether each success keeps all limits, of shape (n,)."""
+        return np.asarray((self.excesses <= 0.0).all(axis=1))
+
+    @property
+    def failures(self) -> FloatArray:
+        """Codes of the evaluations that failed, of shape (m, dim); not to be written to."""
+        return self._arrays().failures
 
     @property
     def has_contrast(self) -> bool:
         """Whether at least two different values are known: without them there is nothing to model."""
         return len(np.unique(self.successes[1])) > 1
 
-    @property
-    def failures(self) -> FloatArray:
-        """Codes of the evaluations that failed, of shape (m, dim); not to be written to."""
-        return self._arrays()[2]
+    def keeps_limits(self, evaluation: Evaluation) -> bool:
+        """Whether an evaluation succeeded and keeps all limits."""
+        return not evaluation.failed and all(excess <= 0.0 for excess in self._excesses_of(evaluation))
 
-    def _arrays(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Codes and values of the successes and codes of the failures: made once after each evaluation."""
+    @property
+    def _succeeded(self) -> list[Evaluation]:
+        return [e for e in self.evaluations if not e.failed]
+
+    def _excesses_of(self, evaluation: Evaluation) -> list[float]:
+        values = self.goals.limit_values(evaluation.x, evaluation.outputs)
+        return [value - limit.bound for value, limit in zip(values, self.goals.limits, strict=True)]
+
+    def _arrays(self) -> _Arrays:
+        """The evaluations as arrays: made once after each of them."""
         n = len(self.evaluations)
         if self._made is None or self._made[0] != n:
-            done = [e for e in self.evaluations if not e.failed]
-            values = np.array([e.y for e in done], dtype=np.float64)
-            arrays = (self._codes_of(done), values, self._codes_of([e for e in self.evaluations if e.failed]))
-            for array in arrays:
-                array.setflags(write=False)
-            self._made = n, arrays
+            done = self._succeeded
+            self._made = (
+                n,
+                _Arrays(
+                    codes=self._codes_of(done),
+                    values=np.array([self.goals.sign * (e.y or 0.0) for e in done], dtype=np.float64),
+                    excesses=np.array([self._excesses_of(e) for e in done], dtype=np.float64).reshape(
+                        len(done), len(self.goals.limits)
+                    ),
+                    failures=self._codes_of([e for e in self.evaluations if e.failed]),
+                ),
+            )
         return self._made[1]
 
     def _codes_of(self, evaluations: list[Evaluation]) -> FloatArray:
@@ -244,24 +311,15 @@ class History:
         self._codes.setdefault(tuple(x), self.space.encode([x])[0].tolist())
 
 
-def interpret(answer: object) -> tuple[float | None, str | None]:
-    """A function's answer as a finite float, or None and the reason why it is not one.
+@dataclass(frozen=True)
+class _Arrays:
+    """Evaluations as arrays that nobody can write to."""
 
-    Examples
-    --------
-    >>> from tcgp.optimizer.history import interpret
-    >>> interpret(3), interpret(float("inf"))
-    ((3.0, None), (None, 'the value is inf'))
-    """
-    if answer is None:
-        return None, "there is no value"
-    if isinstance(answer, np.ndarray) and answer.size == 1:
-        answer = answer.item()
-    try:
-        # float("1e3") works, but a function that returns text has gone astray.
-        value = None if isinstance(answer, str | bytes) else float(answer)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        value = None
-    if value is None:
-        return None, f"{shorten(repr(answer))} is not a number"
-    return (value, None) if math.isfinite(value) else (None, f"the value is {value}")
+    codes: FloatArray
+    values: FloatArray
+    excesses: FloatArray
+    failures: FloatArray
+
+    def __post_init__(self) -> None:
+        for array in vars(self).values():
+            array.setflags(write=False)

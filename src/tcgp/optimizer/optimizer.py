@@ -5,11 +5,10 @@ from __future__ import annotations
 import copy
 import functools
 import logging
-import math
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -22,7 +21,7 @@ from tcgp.optimizer.history import Evaluation, History, Proposal, SpaceExhausted
 from tcgp.optimizer.journal import DetachedJournal, Journal, JournalError, uninterrupted
 from tcgp.optimizer.proposer import Proposer
 from tcgp.optimizer.replay import Campaign, read_campaign, replay
-from tcgp.optimizer.settings import Settings, check_positive_integer
+from tcgp.optimizer.settings import Settings, check_positive_integer, split_constraints, wanted_output
 from tcgp.optimizer.streams import Streams
 from tcgp.space import Space
 
@@ -74,6 +73,15 @@ class Optimizer:
         the other if that one predicts left-out low values twice as well. ``"tcgp"`` is the paper's method.
     criterion : {"ei", "lcb"}
         Expected improvement, or the lower confidence bound of level ``epsilon``.
+    objective : str, optional
+        Name of the output to minimize, of a function with several. Evaluations are then mappings of outputs.
+    constraints : str, or sequence of str, callables and SciPy constraints
+        ``"stress <= 250"`` is about an output, and learned along the run; ``"width <= 0.5 * height"`` is about
+        parameters alone (``x0``, ``x1``, ... where they have no names), and no point that violates it is proposed. So
+        are a `scipy.optimize.LinearConstraint` or `NonlinearConstraint`, and a callable that takes a point and returns
+        whether it is allowed; these are not journaled, and must be given again to `resume`.
+    maximize : bool or str
+        Whether large values are good; or the name of the output to maximize.
     n_initial : int, optional
         Size of the initial design; by default 10 per parameter, 4 with ``"auto"``. Points told count, and so do
         failures.
@@ -113,6 +121,9 @@ class Optimizer:
         space: object,
         *,
         method: str = "auto",
+        objective: str | None = None,
+        constraints: object = (),
+        maximize: bool | str = False,
         criterion: str = "ei",
         n_initial: int | None = None,
         rng: RandomState = None,
@@ -123,7 +134,10 @@ class Optimizer:
         options: Mapping[str, Any] | None = None,
     ) -> None:
         parameters = Space(space)
+        texts, others = split_constraints(constraints)
         settings = Settings(
+            **wanted_output(objective, maximize),
+            constraints=texts,
             method=method,
             criterion=criterion,
             n_initial=n_initial,
@@ -132,20 +146,26 @@ class Optimizer:
             epsilon=epsilon,
             options=dict(options or {}),
         )
-        self._begin(parameters, settings.completed(len(parameters)), Streams.of(rng), History(parameters))
+        history = History(parameters, settings.goals(parameters))
+        self._begin(parameters, settings.completed(len(parameters)), Streams.of(rng), history, others)
         if journal is not None:
             self._start_journal(journal)
 
-    def _begin(self, space: Space, settings: Settings, streams: Streams, history: History) -> None:
+    def _begin(
+        self, space: Space, settings: Settings, streams: Streams, history: History, constraints: Sequence[Any]
+    ) -> None:
         self.space, self.settings, self.history = space, settings, history
         self._streams = streams
-        self._proposer = Proposer(space, settings, history, streams)
+        self._proposer = Proposer(space, settings, history, streams, [*history.goals.known, *constraints])
+        self._n_not_journaled = len(constraints)
         self._journal: Journal | DetachedJournal | None = None
         self._reoffered: deque[Proposal] = deque()
         self._lock = threading.RLock()
 
     @classmethod
-    def resume(cls, journal: str | os.PathLike[str], *, reoffer: bool = True) -> Optimizer:
+    def resume(
+        cls, journal: str | os.PathLike[str], *, reoffer: bool = True, constraints: object = ()
+    ) -> Optimizer:
         """Continue the run that a journal records, exactly as it would have gone on.
 
         Parameters
@@ -154,6 +174,8 @@ class Optimizer:
         reoffer : bool
             Whether `ask` first offers again the points that were asked and never told, in order. False leaves
             them pending, for evaluations that still run elsewhere.
+        constraints : sequence
+            The constraints of the run that are no text, which a journal cannot keep.
 
         Returns
         -------
@@ -165,7 +187,7 @@ class Optimizer:
         try:
             if opened.record is None:
                 raise JournalError(f"the journal {str(journal)!r} is empty: there is nothing to resume")
-            optimizer = cls._of(replay(opened.record, str(journal)))
+            optimizer = cls._of(replay(opened.record, str(journal)), split_constraints(constraints)[1])
         except BaseException:
             opened.close()
             raise
@@ -180,12 +202,20 @@ class Optimizer:
 
         It has no journal: what it is told is kept nowhere.
         """
-        return cls._of(read_campaign(journal))
+        campaign = read_campaign(journal)
+        return cls._of(campaign, [None] * campaign.header.get("constraints_not_kept", 0))
 
     @classmethod
-    def _of(cls, campaign: Campaign) -> Optimizer:
+    def _of(cls, campaign: Campaign, constraints: Sequence[Any]) -> Optimizer:
+        n = campaign.header.get("constraints_not_kept", 0)
+        if len(constraints) != n:
+            raise JournalError(
+                f"the run has {n} constraints that are no text, which its journal cannot keep: give them to "
+                f"tcgp.Optimizer.resume(journal, constraints=[...]), got {len(constraints)}"
+            )
         optimizer = cls.__new__(cls)
-        optimizer._begin(campaign.space, campaign.settings, Streams(campaign.seed), campaign.history)
+        streams = Streams(campaign.seed)
+        optimizer._begin(campaign.space, campaign.settings, streams, campaign.history, constraints)
         return optimizer
 
     # ---- asking and telling ----
@@ -232,13 +262,15 @@ class Optimizer:
             self._write({"event": "ask", **asdict(proposal)})
             self.history.add_proposal(proposal)
             if proposal.fit is not None:
-                self.surrogate.remember(proposal.fit)
+                self._proposer.acquisition.remember(proposal.fit)
         return proposal
 
     @_atomic
     def enqueue(self, x: object) -> None:
         """Have `ask` offer the point ``x`` before any of its own, unless it is known already."""
-        self._proposer.queue.append(self.space.check(x))
+        point = self.space.check(x)
+        self._proposer.check_allowed(point)
+        self._proposer.queue.append(point)
 
     @_atomic
     def tell(self, x: object, y: object, *, reason: str | None = None, seconds: float | None = None) -> None:
@@ -250,9 +282,9 @@ class Optimizer:
         Parameters
         ----------
         x : point, or list of points
-        y : float, or list of floats
-            NaN, an infinity or None means that the evaluation failed: the point stays in the history, out of
-            the model and out of the best.
+        y : float or mapping, or list of them
+            The value, or all outputs by name if ``objective`` names one. NaN, an infinity or None means that the
+            evaluation failed: the point stays in the history, out of the model and out of the best.
         reason : str, optional
             Why an evaluation failed.
         seconds : float, optional
@@ -264,7 +296,7 @@ class Optimizer:
             if len(points) != len(values):
                 raise ValueError(f"x and y must have equal lengths, got {len(points)} and {len(values)}")
         told = [
-            Evaluation.of(self.space.check(point), value, reason, seconds)
+            Evaluation.of(self.space.check(point), value, reason, seconds, self.history.goals)
             for point, value in zip(points, values, strict=True)
         ]
         for evaluation in self._new_ones(told):
@@ -274,20 +306,7 @@ class Optimizer:
         """What is known so far, in the form that `tcgp.minimize` returns."""
         from tcgp.optimizer.result import Result  # loads SciPy
 
-        best, evaluations = self.history.best, self.evaluations
-        return Result(
-            x=None if best is None else self.space.as_argument(best.x),
-            fun=math.nan if best is None else best.y,
-            nfev=len(evaluations),
-            nit=len(self.trace),
-            success=best is not None,
-            status=0,
-            message="no evaluation has succeeded so far" if best is None else "the best so far",
-            x_iters=[list(e.x) for e in evaluations],
-            func_vals=np.array([math.nan if e.y is None else e.y for e in evaluations], dtype=np.float64),
-            failures=[(i, e.reason) for i, e in enumerate(evaluations) if e.failed],
-            optimizer=self,
-        )
+        return Result.of(self)
 
     # ---- what is known ----
 
@@ -328,7 +347,7 @@ class Optimizer:
     @_atomic
     def update_model(self) -> Model:
         """Fit the model whose turn it is to all evaluations, as for the next point: it becomes `model`."""
-        return self._proposer.acquisition.fit()[0]
+        return self._proposer.acquisition.fit()[0].objective
 
     def fit_model(self) -> Model:
         """Fit the method of this run to all evaluations; the model takes points as `tell` does.
@@ -415,8 +434,11 @@ class Optimizer:
         """Write an evaluation down, on disk and in memory."""
         evaluation = replace(evaluation, id=self.history.answered_by(evaluation.x))
         fields = asdict(evaluation)
+        number, outputs = fields.pop("id"), fields.pop("outputs")
         with uninterrupted():
-            self._write({"event": "tell", "id": fields.pop("id"), **fields})
+            self._write(
+                {"event": "tell", "id": number, **fields, **({} if outputs is None else {"outputs": outputs})}
+            )
             self.history.add_evaluation(evaluation)
             self._reoffered = deque(p for p in self._reoffered if p.id != evaluation.id)
         if evaluation.failed:
@@ -434,6 +456,8 @@ class Optimizer:
                 "or choose another file"
             )
         header = {"space": self.space.to_json(), "settings": asdict(self.settings), "seed": self.seed}
+        if self._n_not_journaled:
+            header["constraints_not_kept"] = self._n_not_journaled
         journal.start({"software": f"tcgp {__version__}", **header})
         self._journal = journal
 

@@ -15,12 +15,12 @@ import multiprocessing.connection
 import os
 import queue
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from tcgp._text import shorten
-from tcgp.optimizer.history import interpret
+from tcgp.goals import interpret
 
 __all__ = ["Crew", "Outcome", "WorkersError", "crew_for", "evaluate"]
 
@@ -33,9 +33,9 @@ class WorkersError(RuntimeError):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of an evaluation: a value, or the reason why there is none; and how long it took."""
+    """What came of an evaluation: a value or several outputs, or the reason why there is none; and how long it took."""
 
-    value: float | None
+    value: float | dict[str, float | None] | None
     reason: str | None = None
     seconds: float | None = field(default=None, compare=False, repr=False)
 
@@ -57,7 +57,10 @@ def evaluate(fun: Function, argument: Any) -> Outcome:
     except (Exception, SystemExit) as error:
         reason = shorten(f"{type(error).__name__}: {error}", 1000)
         return Outcome(None, reason, time.monotonic() - start)
-    return Outcome(*interpret(answer), time.monotonic() - start)
+    seconds = time.monotonic() - start
+    if isinstance(answer, Mapping):  # what its outputs mean, the goals say
+        return Outcome({str(name): interpret(value)[0] for name, value in answer.items()}, None, seconds)
+    return Outcome(*interpret(answer), seconds)
 
 
 @runtime_checkable

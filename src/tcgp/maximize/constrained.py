@@ -1,0 +1,3 @@
+# stub, replaced at merge
+def rank_constrained(*a, **k):
+    raise NotImplementedError

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from tcgp import calibration
+from tcgp._bounds import check_bounds
 from tcgp._typing import ArrayLike, Bounds, FloatArray, RandomState
 from tcgp.criteria import formulas
 from tcgp.gp import GaussianProcess, LeaveOneOut, RelaxedGaussianProcess
 from tcgp.gp.interpolator import Interpolator
 from tcgp.gp.selection import LONGEST, SHORTEST
-from tcgp.gp.units import check_bounds, check_data, check_lengthscales
+from tcgp.gp.units import check_data, check_lengthscales
 from tcgp.laws import Law, Normal
 
 __all__ = [

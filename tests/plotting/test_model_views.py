@@ -98,7 +98,7 @@ def test_figure1_shows_what_the_paper_tells():
     x_star = float(problem.minimizer[0])
     evaluated, _ = curve(predictions, "evaluations")
     assert len(evaluated) == 10
-    # The design has no point near the global minimiser.
+    # The design has no point near the global minimizer.
     assert np.abs(evaluated - x_star).min() > 0.1
     x, gp = curve(improvement, "GP")
     _, tcgp = curve(improvement, "tcGP")

@@ -8,20 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tcgp._bounds import check_bounds
 from tcgp._threads import single_threaded
 from tcgp._typing import ArrayLike, Bounds, FloatArray
 from tcgp.gp.kernels import SMOOTHNESSES
 from tcgp.gp.likelihood import ConcentratedLikelihood
 from tcgp.gp.posterior import LeaveOneOut, Posterior
 from tcgp.gp.selection import select_lengthscales, selection_prior
-from tcgp.gp.units import (
-    Units,
-    check_bounds,
-    check_data,
-    check_lengthscales,
-    check_points,
-    merge_duplicates,
-)
+from tcgp.gp.units import Units, check_data, check_lengthscales, check_points, merge_duplicates
 
 __all__ = ["Interpolator"]
 

@@ -51,7 +51,7 @@ class Interpolator:
     posterior_: Posterior
     units_: Units
 
-    # Held at a value that the user gives instead of selected, where a subclass lets him.
+    # Held at a value instead of selected; only `GaussianProcess` takes one from the user.
     lengthscales: ArrayLike | None = None
     mean: float | None = None
     variance: float | None = None

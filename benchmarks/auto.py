@@ -32,8 +32,8 @@ from scipy.stats import rankdata, wilcoxon
 import auto_functions
 import tcgp
 from quick_botorch import quick_botorch
-from tcgp.experiments.methods import Method
-from tcgp.experiments.peers import PEERS, check_installed
+from tcgp.experiments.plan.methods import Method
+from tcgp.experiments.run.peers import PEERS, check_installed
 from tcgp.models import METHODS, Member
 
 # What was tried in the place of auto, apart from its rules for turns: see docs/tried.md. The first is what it was

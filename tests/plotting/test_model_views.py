@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from tcgp import plotting
 from tcgp.laws import Normal
-from tcgp.models import fit_model
+from tcgp.methods.fit import fit_model
 from tcgp.problems import get
 from tcgp.scoring import ks_pit, leave_one_out_prediction, loo_scores, thresholded_pit
 

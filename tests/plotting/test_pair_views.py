@@ -9,7 +9,7 @@ from scipy.optimize import OptimizeResult
 
 import tcgp
 from tcgp import plotting
-from tcgp.models import fit_model
+from tcgp.methods.fit import fit_model
 from tcgp.plotting import pairs
 
 matplotlib.use("Agg")

@@ -8,7 +8,7 @@ import pytest
 
 from tcgp import scoring
 from tcgp.laws import GeneralizedNormal, Normal
-from tcgp.models import fit_model
+from tcgp.methods.fit import fit_model
 from tcgp.problems import get
 from tcgp.scoring import Scores, loo_scores, tks_pit, twcrps
 

@@ -13,9 +13,7 @@ from tcgp.maximize.ascent import ascend
 from tcgp.maximize.maximum import Maximum
 from tcgp.space import Point, Space
 
-__all__ = ["ENUMERABLE", "rank_all", "rank_candidates"]
-
-ENUMERABLE = 10_000  # a space with no more points than this is searched by looking at all of them
+__all__ = ["rank_all", "rank_candidates"]
 
 N_SAMPLES = 1000  # random points of a mixed space that the search starts from
 N_CLIMBERS = 12  # of them that are improved

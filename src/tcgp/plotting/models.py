@@ -9,7 +9,8 @@ import numpy as np
 from tcgp._typing import BoolArray, FloatArray
 from tcgp.calibration import ks_deviation
 from tcgp.laws import Law, Normal
-from tcgp.models import Model, fit_model
+from tcgp.methods.fit import fit_model
+from tcgp.models import Model
 from tcgp.plotting._style import BLACK, BLUE, GREEN, GREY, RED, add_legend, new_axes, new_figure, padded
 from tcgp.problems import get
 from tcgp.scoring import leave_one_out_prediction, thresholded_pit

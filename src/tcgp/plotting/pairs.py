@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tcgp._typing import ArrayLike, FloatArray
-from tcgp.models import Model, fit_model
+from tcgp.methods.fit import fit_model
+from tcgp.models import Model
 from tcgp.plotting._style import BLACK, RED, new_figure, padded, scale_values
 from tcgp.space import Categorical, Dimension, Integer, Space
 

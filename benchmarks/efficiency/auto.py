@@ -1,26 +1,24 @@
-"""Which default is never far from the best: our methods and their peers from the same initial designs.
+"""Is the default ever far from the best? Our methods and their peers from the same initial designs.
 
-    python benchmarks/auto.py run SET METHOD... [--seeds 5] [--first-seed 0] [--iterations 60] [--n0 PER_DIMENSION]
-    python benchmarks/auto.py report SET METHOD... [--at 30 60 100] [--reference auto]
+    python benchmarks/efficiency/auto.py run SET METHOD... [--seeds 5] [--iterations 60] [--n0 PER_DIMENSION]
+    python benchmarks/efficiency/auto.py report SET METHOD... [--at 30 60 100] [--reference auto]
 
 SET is ``tuning`` (the paper's functions, n0 = 10 d) or ``validation`` (others, n0 = 3 d), or names of functions. A
 method is one of `tcgp.fit_model`, with options as in ``tcgp:delta=0.1``, or ``peer:botorch``, ``peer:optuna``.
-Each run is one line of JSON in ``--store``; a run that is there already is not repeated unless more iterations are
-asked for, so that a stopped benchmark goes on where it was. Seeds 0, 1, ... give each function the same designs
-whatever the method.
+Runs are kept in ``--store``, in the format of runs.py; a run that is there already is not repeated unless more
+iterations are asked for, so that a stopped benchmark continues where it was. Seeds 0, 1, ... give each function the
+same designs whatever the method.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import json
+import functools
 import os
-import sys
 import time
 import zlib
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,9 +27,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from scipy.stats import rankdata, wilcoxon
 
-import auto_functions
+import functions
 import tcgp
 from quick_botorch import quick_botorch
+from runs import Key, Run, Task, load, make_runs
 from tcgp.experiments.methods import Method
 from tcgp.experiments.peers import PEERS, check_installed
 from tcgp.models import METHODS, Member
@@ -56,31 +55,23 @@ VARIANTS = {
 }
 METHODS.update({name: replace(METHODS["auto"], members=members) for name, members in VARIANTS.items()})
 
-SETS = {"tuning": (auto_functions.TUNING, 10), "validation": (auto_functions.VALIDATION, 3)}
-STORE = Path(__file__).parent / "results" / "auto.jsonl"
+SETS = {"tuning": (functions.TUNING, 10), "validation": (functions.VALIDATION, 3)}
+STORE = Path(__file__).parent / "results" / "auto.csv"
 SOLVED = 1e-6  # regrets below this share of the regret of a random point count as this: solved
-Key = tuple[str, str, int, int]  # function, method, seed, n0
-Run = dict[str, object]
+Runs = Mapping[Key, Run]
 
 
 def main() -> None:
     arguments = _arguments()
     names, per_dimension = [], arguments.n0
     for name in arguments.sets:
-        functions, default = SETS.get(name, ((name,), 10))
-        names += functions
+        members, default = SETS.get(name, ((name,), 10))
+        names += members
         per_dimension = per_dimension or default
     if arguments.command == "run":
         seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
-        make_runs(
-            names,
-            arguments.methods,
-            seeds,
-            arguments.iterations,
-            per_dimension,
-            arguments.jobs,
-            arguments.store,
-        )
+        tasks = plan(names, arguments.methods, seeds, arguments.iterations, per_dimension)
+        make_runs(optimize, tasks, arguments.jobs, arguments.store)
     else:
         runs = load(arguments.store)
         print(report(runs, names, arguments.methods, arguments.at, arguments.reference, per_dimension))
@@ -89,45 +80,34 @@ def main() -> None:
 # ---- runs ----
 
 
-def make_runs(
-    names: Sequence[str],
-    methods: Sequence[str],
-    seeds: Iterable[int],
-    iterations: int,
-    per_dimension: int,
-    jobs: int,
-    store: Path,
-) -> None:
-    """Make the runs that the store lacks, one line for each."""
+def plan(
+    names: Sequence[str], methods: Sequence[str], seeds: Iterable[int], iterations: int, per_dimension: int
+) -> list[Task]:
+    """The runs of all methods on all functions, seed by seed."""
     for method in methods:
         if Method.parse(method).is_peer:
             check_installed(method.partition(":")[2])
-    known = load(store)
-    tasks = []
-    for seed in seeds:
-        for name in names:
-            n0 = per_dimension * auto_functions.get(name).dim
-            for method in methods:
-                run = known.get((name, method, seed, n0))
-                if run is None or len(run["best"]) <= iterations:
-                    tasks.append((name, method, seed, n0, iterations))
-    store.parent.mkdir(exist_ok=True)
-    with ProcessPoolExecutor(jobs) as pool:
-        for done, future in enumerate(as_completed([pool.submit(optimize, task) for task in tasks]), 1):
-            with store.open("a") as file:
-                file.write(json.dumps(future.result()) + "\n")
-            print(f"\r{done}/{len(tasks)}", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
+    return [
+        Task(Key(name, method, seed, per_dimension * functions.get(name).dim), iterations)
+        for seed in seeds
+        for name in names
+        for method in methods
+    ]
 
 
-def optimize(task: tuple[str, str, int, int, int]) -> Run:
-    """One run: the best value after the initial design and after each later evaluation."""
-    name, label, seed, n0, iterations = task
-    problem, method = auto_functions.get(name), Method.parse(label)
-    low, high = problem.bounds.T
+def initial_design(name: str, seed: int, n0: int) -> tuple[np.ndarray, np.ndarray]:
+    """Points and values that all methods of a seed begin with."""
+    problem = functions.get(name)
     rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
-    X = rng.uniform(low, high, (n0, problem.dim))
-    y = np.asarray(problem.fun(X))
+    X = rng.uniform(*problem.bounds.T, (n0, problem.dim))
+    return X, np.asarray(problem.fun(X))
+
+
+def optimize(task: Task) -> Run:
+    """Make one run."""
+    (name, label, seed, n0), iterations = task
+    problem, method = functions.get(name), Method.parse(label)
+    X, y = initial_design(name, seed, n0)
     start = time.process_time()
     if method.is_peer:
         peer = label.partition(":")[2]
@@ -147,33 +127,14 @@ def optimize(task: tuple[str, str, int, int, int]) -> Run:
         )
         values = result.func_vals[n0:].tolist()
     seconds = (time.process_time() - start) / iterations
-    best = np.minimum.accumulate([y.min(), *values])
-    return {
-        "function": name,
-        "method": label,
-        "seed": seed,
-        "n0": n0,
-        "seconds": round(seconds, 4),
-        "best": best.tolist(),
-    }
-
-
-def load(store: Path) -> dict[Key, Run]:
-    """The longest run of each kind."""
-    runs: dict[Key, Run] = {}
-    for line in store.read_text().splitlines() if store.exists() else ():
-        run = json.loads(line)
-        key = (run["function"], run["method"], run["seed"], run["n0"])
-        if key not in runs or len(runs[key]["best"]) <= len(run["best"]):
-            runs[key] = run
-    return runs
+    return Run(task.key, seconds, np.minimum.accumulate([y.min(), *values]) - problem.minimum)
 
 
 # ---- report ----
 
 
 def report(
-    runs: dict[Key, Run],
+    runs: Runs,
     names: Sequence[str],
     methods: Sequence[str],
     budgets: Sequence[int],
@@ -184,13 +145,13 @@ def report(
     parts = []
     for budget in budgets:
         table = {name: _regrets(runs, name, methods, budget, per_dimension) for name in names}
-        table = {name: _common_seeds(row) for name, row in table.items() if len(row) == len(methods)}
+        table = {name: common_seeds(row) for name, row in table.items() if len(row) == len(methods)}
         table = {name: row for name, row in table.items() if all(row.values())}
         if table:
             counts = [len(values) for row in table.values() for values in row.values()]
             parts += [
                 f"### n0 + {budget}: {len(table)} functions, {min(counts)} to {max(counts)} seeds\n",
-                _regret_table(table, methods),
+                regret_table(table, methods),
                 _summary(table, methods, reference),
             ]
     parts += [_speed_table(runs, names, methods, reference, per_dimension), _cost_line(runs, names, methods)]
@@ -198,44 +159,43 @@ def report(
 
 
 def _regrets(
-    runs: dict[Key, Run], name: str, methods: Sequence[str], budget: int, per_dimension: int
+    runs: Runs, name: str, methods: Sequence[str], budget: int, per_dimension: int
 ) -> dict[str, dict[int, float]]:
     """log10 of the regret by method and seed, as a share of that of a random point, after n0 + budget."""
-    n0 = per_dimension * auto_functions.get(name).dim
+    n0 = per_dimension * functions.get(name).dim
     found: dict[str, dict[int, float]] = {}
     for method in methods:
-        curves = _curves(runs, name, method, n0)
-        values = {seed: float(curve[budget]) for seed, curve in curves.items() if len(curve) > budget}
+        values = {s: float(c[budget]) for s, c in curves(runs, name, method, n0).items() if len(c) > budget}
         if values:
             found[method] = values
     return found
 
 
-def _common_seeds(row: dict[str, dict[int, float]]) -> dict[str, dict[int, float]]:
+def common_seeds(row: dict[str, dict[int, float]]) -> dict[str, dict[int, float]]:
     """Only the seeds that all methods have run."""
     seeds = set.intersection(*(set(values) for values in row.values()))
     return {method: {seed: values[seed] for seed in seeds} for method, values in row.items()}
 
 
-def _curves(runs: dict[Key, Run], name: str, method: str, n0: int) -> dict[int, np.ndarray]:
+def curves(runs: Runs, name: str, method: str, n0: int) -> dict[int, np.ndarray]:
     """log10 regret after each evaluation from n0 on, by seed."""
-    problem = auto_functions.get(name)
     scale = _random_regret(name)
     return {
-        seed: np.log10(np.maximum((np.array(run["best"]) - problem.minimum) / scale, SOLVED))
-        for (f, m, seed, size), run in runs.items()
-        if (f, m, size) == (name, method, n0)
+        key.seed: np.log10(np.maximum(run.gaps / scale, SOLVED))
+        for key, run in runs.items()
+        if (key.function, key.method, key.n0) == (name, method, n0)
     }
 
 
+@functools.cache
 def _random_regret(name: str) -> float:
     """Median regret of a random point: the unit in which regrets of different functions compare."""
-    problem = auto_functions.get(name)
+    problem = functions.get(name)
     X = np.random.default_rng(0).uniform(*problem.bounds.T, (1000, problem.dim))
     return float(np.median(problem.fun(X)) - problem.minimum)
 
 
-def _regret_table(table: dict[str, dict[str, dict[int, float]]], methods: Sequence[str]) -> str:
+def regret_table(table: dict[str, dict[str, dict[int, float]]], methods: Sequence[str]) -> str:
     lines = [
         "| log10 regret, median (quartiles) | " + " | ".join(methods) + " |",
         "|---" * (len(methods) + 1) + "|",
@@ -284,13 +244,13 @@ def _versus(table: dict[str, dict[str, dict[int, float]]], method: str, referenc
         if not len(difference):
             continue
         means.append(difference.mean())
-        verdict = _verdict(difference)
-        better, worse = better + (verdict > 0), worse + (verdict < 0)
+        sign = verdict(difference)
+        better, worse = better + (sign > 0), worse + (sign < 0)
     p = wilcoxon(means).pvalue if len(means) > 5 and np.any(means) else np.nan
     return f"{better} : {len(means) - better - worse} : {worse} (p = {p:.2g})"
 
 
-def _verdict(difference: np.ndarray) -> int:
+def verdict(difference: np.ndarray) -> int:
     """1, 0 or -1: positive, level or negative. By the signed-rank test at 5 % if there are 6 pairs or more."""
     if not np.any(difference):
         return 0
@@ -301,7 +261,7 @@ def _verdict(difference: np.ndarray) -> int:
 
 
 def _speed_table(
-    runs: dict[Key, Run], names: Sequence[str], methods: Sequence[str], reference: str, per_dimension: int
+    runs: Runs, names: Sequence[str], methods: Sequence[str], reference: str, per_dimension: int
 ) -> str:
     """Evaluations after n0 that the reference needs for what another reaches at the end, as a share of its."""
     lines = [f"| {reference} reaches the final median of | with this share of its evaluations | never, on |"]
@@ -311,12 +271,12 @@ def _speed_table(
             continue
         shares, never = [], []
         for name in names:
-            n0 = per_dimension * auto_functions.get(name).dim
-            mine, other = (_curves(runs, name, m, n0) for m in (reference, method))
+            n0 = per_dimension * functions.get(name).dim
+            mine, other = (curves(runs, name, m, n0) for m in (reference, method))
             seeds = set(mine) & set(other)
             if not seeds:
                 continue
-            mine, other = ({seed: curves[seed] for seed in seeds} for curves in (mine, other))
+            mine, other = ({seed: found[seed] for seed in seeds} for found in (mine, other))
             length = min(len(curve) for curve in (*mine.values(), *other.values()))
             target = np.median([curve[length - 1] for curve in other.values()])
             median = np.median([curve[:length] for curve in mine.values()], axis=0)
@@ -330,9 +290,9 @@ def _speed_table(
     return "\n".join(lines) + "\n"
 
 
-def _cost_line(runs: dict[Key, Run], names: Sequence[str], methods: Sequence[str]) -> str:
+def _cost_line(runs: Runs, names: Sequence[str], methods: Sequence[str]) -> str:
     ours = [m for m in methods if not m.startswith("peer:")]  # BoTorch's time would be that of quick_botorch
-    cost = {m: [run["seconds"] for (f, k, _, _), run in runs.items() if k == m and f in names] for m in ours}
+    cost = {m: [r.seconds for k, r in runs.items() if k.method == m and k.function in names] for m in ours}
     return "Milliseconds of CPU an iteration: " + ", ".join(
         f"{m} {1e3 * np.mean(c):.0f}" for m, c in cost.items() if c
     )

@@ -1,14 +1,15 @@
 """What tail calibration buys inside Optuna, BoTorch and Ax: same problems, same designs, same budgets.
 
-    python benchmarks/bridges.py run --results bridges.csv        (hours; stop and repeat at will)
-    python benchmarks/bridges.py report --results bridges.csv     (tables into docs/bridges, and pictures)
-    python benchmarks/bridges.py devices                          (BoTorch functions: CPU, CUDA and the core)
+    python benchmarks/efficiency/bridges.py run [--store FILE]      (hours; stop and repeat at will)
+    python benchmarks/efficiency/bridges.py report [--store FILE]   (tables into docs/bridges, and pictures)
+    python benchmarks/efficiency/bridges.py devices                 (BoTorch functions: CPU, CUDA and the core)
 
 A run evaluates the paper's initial design of 10 uniform points per dimension, the same for all methods of a
 seed, and then lets each method choose. In Optuna the methods are samplers: ours and `GPSampler`, both told
 that the objective is deterministic. In BoTorch they share the model, its fit and the maximizer, and differ in
 the acquisition function alone: ours and `LogExpectedImprovement`. In Ax they are our node and the strategy
-that Ax chooses itself (``--hosts ax``; not part of the default).
+that Ax chooses itself (``--hosts ax``; not part of the default). Each run is one line in the store; its ``steps`` are
+those of runs.py, from the first evaluation on.
 """
 
 from __future__ import annotations
@@ -25,10 +26,12 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 import tcgp
+from runs import decode, encode
 
 PROBLEMS = ("goldstein-price", "dixon-price4")
-DOCS = pathlib.Path(__file__).parents[1] / "docs" / "bridges"
-COLUMNS = ("host", "method", "problem", "seed", "evaluation", "best", "seconds")
+DOCS = pathlib.Path(__file__).parents[2] / "docs" / "bridges"
+STORE = pathlib.Path(__file__).parent / "results" / "bridges.csv"
+COLUMNS = ("host", "method", "problem", "seed", "evaluations", "seconds", "steps")
 COLORS = {"ours": "tab:blue", "theirs": "tab:orange"}
 
 Design = np.ndarray
@@ -159,11 +162,11 @@ NAMES = {
 
 
 def run(args: argparse.Namespace) -> None:
-    """Make every run that the results do not hold yet; each is written when it is done."""
-    done = {(r["host"], r["method"], r["problem"], int(r["seed"])) for r in read(args.results)}
-    new = not args.results.exists()
-    with args.results.open("a", newline="") as file:
-        writer = csv.writer(file)
+    """Make every run that the store does not hold yet; each is written when it is done."""
+    done = {(r["host"], r["method"], r["problem"], int(r["seed"])) for r in read(args.store)}
+    new = not args.store.exists()
+    with args.store.open("a", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
         if new:
             writer.writerow(COLUMNS)
         for host, method, name, seed in plan(args):
@@ -174,7 +177,8 @@ def run(args: argparse.Namespace) -> None:
             start = time.perf_counter()
             best = np.minimum.accumulate(HOSTS[host](method, problem, seed, n_evals))
             seconds = time.perf_counter() - start
-            writer.writerows([host, method, name, seed, i + 1, b, seconds] for i, b in enumerate(best))
+            steps = encode(best - problem.minimum, first=1)
+            writer.writerow([host, method, name, seed, n_evals, round(seconds, 1), steps])
             file.flush()
             print(f"{host} {method} {name} seed {seed}: {best[-1]:.4g} in {seconds:.0f} s", flush=True)
 
@@ -199,7 +203,7 @@ def read(path: pathlib.Path) -> list[dict[str, str]]:
 
 def report(args: argparse.Namespace) -> None:
     """Write tables between the marks of the pages, and pictures beside them."""
-    rows = read(args.results)
+    rows = read(args.store)
     for host in sorted({row["host"] for row in rows}):
         curves, seconds = collect(row for row in rows if row["host"] == host)
         text = table(host, curves, seconds)
@@ -211,15 +215,14 @@ def report(args: argparse.Namespace) -> None:
 
 
 def collect(rows: Iterable[dict[str, str]]) -> tuple[dict, dict]:
-    """Best values so far, (seeds, evaluations), and seconds per run, by problem and method."""
-    runs: dict = defaultdict(dict)
-    seconds: dict = defaultdict(dict)
+    """Best values minus the minimum, (seeds, evaluations), and seconds per run, by problem and method."""
+    gaps: dict = defaultdict(list)
+    seconds: dict = defaultdict(list)
     for row in rows:
         key = row["problem"], row["method"]
-        runs[key].setdefault(row["seed"], []).append(float(row["best"]))
-        seconds[key][row["seed"]] = float(row["seconds"])
-    curves = {key: np.array(list(by_seed.values())) for key, by_seed in runs.items()}
-    return curves, {key: np.array(list(by_seed.values())) for key, by_seed in seconds.items()}
+        gaps[key].append(decode(row["steps"], int(row["evaluations"])))
+        seconds[key].append(float(row["seconds"]))
+    return {key: np.array(curves) for key, curves in gaps.items()}, seconds
 
 
 def table(host: str, curves: dict, seconds: dict) -> str:
@@ -228,11 +231,12 @@ def table(host: str, curves: dict, seconds: dict) -> str:
         "| problem | method | seeds | evaluations | best value: median (quartiles) | seconds per run |",
         "|---|---|---|---|---|---|",
     ]
-    for (name, method), best in sorted(curves.items()):
-        low, median, high = np.quantile(best[:, -1], [0.25, 0.5, 0.75])
+    for (name, method), gaps in sorted(curves.items()):
+        minimum = tcgp.problems.get(name).minimum
+        low, median, high = np.quantile(gaps[:, -1], [0.25, 0.5, 0.75]) + minimum
         lines.append(
-            f"| {name} (minimum {tcgp.problems.get(name).minimum:g}) | {NAMES[host, method]} | {len(best)} "
-            f"| {best.shape[1]} | {median:.3g} ({low:.3g} – {high:.3g}) "
+            f"| {name} (minimum {minimum:g}) | {NAMES[host, method]} | {len(gaps)} "
+            f"| {gaps.shape[1]} | {median:.3g} ({low:.3g} – {high:.3g}) "
             f"| {np.median(seconds[name, method]):.0f} |"
         )
     return "\n".join(lines)
@@ -257,8 +261,9 @@ def draw(host: str, curves: dict, path: pathlib.Path) -> None:
     for axis, name in zip(axes[0], names, strict=True):
         problem = tcgp.problems.get(name)
         for method in ("theirs", "ours"):
-            gap = np.maximum(curves[name, method] - problem.minimum, 1e-12)
-            low, median, high = np.quantile(gap, [0.25, 0.5, 0.75], axis=0)
+            low, median, high = np.quantile(
+                np.maximum(curves[name, method], 1e-12), [0.25, 0.5, 0.75], axis=0
+            )
             n = np.arange(1, len(median) + 1)
             axis.plot(n, median, color=COLORS[method], label=NAMES[host, method].strip("`"))
             axis.fill_between(n, low, high, color=COLORS[method], alpha=0.2, linewidth=0)
@@ -351,7 +356,7 @@ def main() -> None:
     for name, command in (("run", run), ("report", report)):
         sub = commands.add_parser(name)
         sub.set_defaults(command=command)
-        sub.add_argument("--results", type=pathlib.Path, default=pathlib.Path("bridges.csv"))
+        sub.add_argument("--store", type=pathlib.Path, default=STORE)
         if command is run:
             sub.add_argument("--seeds", type=int, default=10)
             sub.add_argument("--budget", type=int, default=60, help="evaluations after the initial design")

@@ -1,26 +1,27 @@
 """Evaluations that tcGP and auto need for what BoTorch and Optuna reach, from the same designs.
 
-    python benchmarks/efficiency.py run [--seeds 10] [--methods tcgp auto peer:botorch peer:optuna] [--jobs 1]
-    python benchmarks/efficiency.py report [--store FILE...] [--at 100]
+    python benchmarks/efficiency/evaluations_needed.py run [--seeds 10] [--methods tcgp auto ...] [--jobs 1]
+    python benchmarks/efficiency/evaluations_needed.py report [--store FILE] [--at 100]
 
 Four of the paper's functions, n0 = 10 d uniform points, and eight others, n0 = 3 d. Runs are those of auto.py, in its
-format; several stores are read as one. For each function only the seeds count that all four methods have run for
-n0 + ``--at`` evaluations. "ours" is the number of evaluations after n0 that our median curve (over seeds, of the best
-value so far) needs to be as good as the peer's at its end, and "its" the number that the peer's needs to be as good as
-ours. Wins and losses are of final values, seed by seed, and p is of a signed-rank test. Regrets, what is solved, and
-"better" and "worse" (p < 0.05; by medians with fewer than six seeds) are as in auto.py.
+store. For each function only the seeds count that all four methods have run for n0 + ``--at`` evaluations. "ours" is
+the number of evaluations after n0 that our median curve (over seeds, of the best value so far) needs to be as good as
+the peer's at its end, and "its" the number that the peer's needs to be as good as ours. Wins and losses are of final
+values, seed by seed, and p is of a signed-rank test. Regrets, what is solved, and "better" and "worse" (p < 0.05; by
+medians with fewer than six seeds) are as in auto.py.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from scipy.stats import wilcoxon
 
 import auto
+import functions
+from runs import load, make_runs
 
 OURS = ("tcgp", "auto")
 PEERS = ("peer:botorch", "peer:optuna")
@@ -31,29 +32,19 @@ OTHERS = (
     "branin", "six-hump-camel", "levy5", "griewank5", "styblinski-tang5", "schwefel2", "rastrigin4", "bbob:f8:d5:i1",
 )  # fmt: skip
 PER_DIMENSION = dict.fromkeys(PAPERS, 10) | dict.fromkeys(OTHERS, 3)
-PICTURE = Path(__file__).parents[1] / "docs" / "images" / "efficiency.png"
+PICTURE = Path(__file__).parents[2] / "docs" / "images" / "efficiency.png"
 
 Curves = dict[str, np.ndarray]  # method: log10 regrets (seeds, 1 + at), seeds in the same order
 
 
-def load(stores: Sequence[Path]) -> dict[auto.Key, auto.Run]:
-    """The longest run of each kind in any of the stores."""
-    runs: dict[auto.Key, auto.Run] = {}
-    for store in stores:
-        for key, run in auto.load(store).items():
-            if key not in runs or len(runs[key]["best"]) < len(run["best"]):
-                runs[key] = run
-    return runs
-
-
-def paired_curves(runs: dict[auto.Key, auto.Run], name: str, at: int) -> Curves | None:
+def paired_curves(runs: auto.Runs, name: str, at: int) -> Curves | None:
     """The curves of all methods on the seeds that all have run, if there are any."""
-    n0 = PER_DIMENSION[name] * auto.auto_functions.get(name).dim
+    n0 = PER_DIMENSION[name] * functions.get(name).dim
     found = {
-        method: {s: c[: at + 1] for s, c in auto._curves(runs, name, method, n0).items() if len(c) > at}
+        method: {s: c[: at + 1] for s, c in auto.curves(runs, name, method, n0).items() if len(c) > at}
         for method in (*OURS, *PEERS)
     }
-    found = auto._common_seeds(found)
+    found = auto.common_seeds(found)
     if not found[OURS[0]]:
         return None
     return {method: np.array([found[method][s] for s in sorted(found[method])]) for method in found}
@@ -71,7 +62,7 @@ def report(curves: dict[str, Curves], at: int) -> str:
     finals = {
         name: {method: dict(enumerate(c[method][:, -1])) for method in methods} for name, c in curves.items()
     }
-    parts = [f"### n0 + {at}, {len(curves)} functions\n", auto._regret_table(finals, methods)]
+    parts = [f"### n0 + {at}, {len(curves)} functions\n", auto.regret_table(finals, methods)]
     for mine in OURS:
         for peer in PEERS:
             parts.append(compare(curves, mine, peer, at))
@@ -92,7 +83,7 @@ def compare(curves: dict[str, Curves], mine: str, peer: str, at: int) -> str:
         shares.append(1.0 if needed is None else max(needed, 1) / at)
         won, lost = int((difference > 0).sum()), int((difference < 0).sum())
         p = wilcoxon(difference).pvalue if difference.any() else 1.0
-        significant = auto._verdict(difference)
+        significant = auto.verdict(difference)
         verdicts.append((name, won - lost, significant))
         word = {1: "better", 0: "", -1: "**worse**"}[significant]
         lines.append(
@@ -142,16 +133,10 @@ def draw(curves: dict[str, Curves], picture: Path) -> None:
 def main() -> None:
     arguments = _arguments()
     if arguments.command == "run":
+        seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
         for names, per_dimension in ((PAPERS, 10), (OTHERS, 3)):
-            auto.make_runs(
-                names,
-                arguments.methods,
-                range(arguments.first_seed, arguments.first_seed + arguments.seeds),
-                arguments.at,
-                per_dimension,
-                arguments.jobs,
-                arguments.store[0],
-            )
+            tasks = auto.plan(names, arguments.methods, seeds, arguments.at, per_dimension)
+            make_runs(auto.optimize, tasks, arguments.jobs, arguments.store)
         return
     runs = load(arguments.store)
     curves = {name: paired_curves(runs, name, arguments.at) for name in PER_DIMENSION}
@@ -174,7 +159,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--at", type=int, default=100, help="evaluations after the initial design")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--store", type=Path, nargs="+", default=[auto.STORE], help="runs go to the first")
+    parser.add_argument("--store", type=Path, default=auto.STORE)
     parser.add_argument("--picture", type=Path, default=PICTURE)
     return parser.parse_args()
 

@@ -3,7 +3,7 @@
 Keeps ``--pending`` evaluations going (first in, first out) and prints, for each rule, the median over seeds of the
 best value after the budget, its upper quartile, and the mean rank among the rules.
 
-    python benchmarks/parallel.py --seeds 8 --pending 4
+    python benchmarks/efficiency/parallel.py --seeds 8 --pending 4
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """BoTorch without its overhead: the same fits and the same criterion, several times faster.
 
-    python benchmarks/quick_botorch.py          (needs torch==2.13.0 and botorch)
+    python benchmarks/efficiency/quick_botorch.py          (needs torch==2.13.0 and botorch)
 
 Most of a BoTorch run goes into the overhead of a few hundred small likelihoods and predictions at each iteration, too
 much for twenty runs on each of many functions. In a block of `quick_botorch` BoTorch keeps its model, its priors, its
@@ -25,7 +25,7 @@ from unittest import mock
 import numpy as np
 from scipy.linalg import lapack
 
-import auto_functions
+import functions
 
 __all__ = ["quick_botorch"]
 
@@ -151,7 +151,7 @@ def main() -> None:
     print("likelihood where the fit ends differs by | BoTorch's own, inputs changed by 1e-16 |")
     print("|---" * 13 + "|")
     for n, name in ((20, "branin"), (60, "otl-circuit"), (120, "borehole")):
-        problem = auto_functions.get(name)
+        problem = functions.get(name)
         low, high = problem.bounds.T
         U = rng.random((n, problem.dim))
         y = -np.asarray(problem.fun(low + U * (high - low)))

@@ -1,6 +1,6 @@
 """The fast search for (beta, lambda) beside the paper's (900 uniform candidates, then Nelder–Mead), on one thread.
 
-    python benchmarks/calibration_search.py [--repeats 10] [--criterion joint]
+    python benchmarks/calibration/calibration_search.py [--repeats 10] [--criterion joint]
 
 Data: uniform designs of 10 d, 15 d, 20 d and 30 d points of five functions of the paper, with thresholds at the
 quantiles 0.05, 0.1 and 0.25 in turn. Three questions:

@@ -1,6 +1,6 @@
 """Proposition 2 at work: EI with tcGP laws fills the box when the hyperparameters of the GP are fixed.
 
-    python benchmarks/dense_sequence.py [--iterations 300]
+    python benchmarks/calibration/dense_sequence.py [--iterations 300]
 
 Zero-mean GP with fixed lengthscales and variance, expected improvement under the generalized normal law at each
 corner of the box [0.1, 10] x [0.005, 10] of (beta, lambda), in 1-D (Forrester's function) and 2-D (Goldstein-Price,

@@ -1,6 +1,6 @@
 """Our reGP beside that of gpmp-contrib, on the data sets of Table 2: do both find the same optimum?
 
-    python benchmarks/gpmp_crosscheck.py [--problem goldstein-price] [--deltas 0.1 0.25] [--datasets 4]
+    python benchmarks/calibration/gpmp_crosscheck.py [--problem goldstein-price] [--deltas 0.1 0.25] [--datasets 4]
 
 gpmp and gpmp-contrib (GPL) are used through their public interface and are needed by nothing else:
 

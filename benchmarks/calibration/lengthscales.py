@@ -1,6 +1,6 @@
 """How well a GP predicts from few data, by the rule that selects its lengthscales.
 
-    python benchmarks/lengthscales.py [--designs 5]
+    python benchmarks/calibration/lengthscales.py [--designs 5]
 
 n uniform points in d dimensions. The first two functions use all parameters, an ellipsoid and Ackley's; the others the
 first few only, log(1 + f − min f) of Hartmann 6 and of Dixon–Price 4. Each cell: share of the variance at 500 other

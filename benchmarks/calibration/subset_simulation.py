@@ -1,6 +1,6 @@
 """Bias and scatter of subset simulation, against plain Monte Carlo, known volumes and larger runs.
 
-    python benchmarks/subset_simulation.py [--repeats 50] [--particles 1000]
+    python benchmarks/calibration/subset_simulation.py [--repeats 50] [--particles 1000]
 
 Each row repeats the simulation with seeds 0, 1, ... and compares log p with the reference: its mean error with
 standard error, its standard deviation, and the standard deviation that independent particles would give,

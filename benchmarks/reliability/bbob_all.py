@@ -3,7 +3,7 @@
 A few iterations each, after a design of 5 d points; EI and LCB in turn. Every value must be finite, every point in the
 box and new. Needs coco-experiment. Prints the problems that failed, and how far the methods came.
 
-    python benchmarks/bbob_all.py --iterations 4
+    python benchmarks/reliability/bbob_all.py --iterations 4
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Functions that crash on a part of their box: a ball that covers the minimum, a h
 or stripes. Prints how many of the 40 evaluations after the initial design fail, and the best value found, with
 neither, one or both of the measures in `tcgp.feasibility`.
 
-    python benchmarks/failures.py --seeds 5
+    python benchmarks/reliability/failures.py --seeds 5
 """
 
 from __future__ import annotations

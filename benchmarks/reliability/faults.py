@@ -4,7 +4,7 @@ Each kind of fault is repeated many times on real processes and real files; the 
 tests/reliability/campaigns.py. Prints one line for each kind: how many faults were made, how many evaluations had to be
 repeated because they were under way, and what went wrong.
 
-    python benchmarks/faults.py --kills 100
+    python benchmarks/reliability/faults.py --kills 100
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "reliability"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "reliability"))
 
 from campaigns import Campaign, in_child
 

@@ -1,7 +1,7 @@
 """How often does the default fit reach the best likelihood that 50 starts find?
 
-    python benchmarks/fit_reliability.py [--designs 5] [--starts 50] [--jobs 2] [--output FILE.csv]
-    python benchmarks/fit_reliability.py --reference FILE.csv      (compare with references found before)
+    python benchmarks/reliability/fit_reliability.py [--designs 5] [--starts 50] [--jobs 2] [--output FILE.csv]
+    python benchmarks/reliability/fit_reliability.py --reference FILE.csv      (compare with references found before)
 
 For each function-dimension pair of the paper and n in {10 d, 30 d}: the gap between the log-likelihood of a
 50-start reference and that of the default fit, both noiseless Matérn 5/2 with a constant mean and the same bounds

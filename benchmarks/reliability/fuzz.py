@@ -5,7 +5,7 @@ seed. Every method is fitted to each problem and predicts; one method and one cr
 iterations. The seeds of failures are printed, and belong into tests/reliability/test_fuzz.py once mended. With a log
 the work can be stopped at any time and goes on where it was.
 
-    python benchmarks/fuzz.py 10000 --log fuzz.jsonl
+    python benchmarks/reliability/fuzz.py 10000 --log fuzz.jsonl
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "reliability"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "reliability"))
 
 import random_problems
 

@@ -4,7 +4,7 @@ Prints, every 100 evaluations, the median time of an iteration since the last li
 and of the maximiser; the memory of the process; the size of the journal; and the best value. The journal makes the run
 resumable: the same command goes on where it stopped, and first says how long reading the journal took.
 
-    python benchmarks/long_run.py 2000 --journal long.jsonl --csv results/long_run.csv
+    python benchmarks/reliability/long_run.py 2000 --journal long.jsonl --csv long_run.csv
 """
 
 from __future__ import annotations

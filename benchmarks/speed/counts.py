@@ -2,10 +2,10 @@
 
 Times depend on the machine and on what else it does; these numbers hardly do (another BLAS rounds otherwise, and a
 search may take a step more or less), so that they show what a change has really made cheaper or dearer. They are in
-results/counts.json; a test compares two methods with them.
+results/counts.json; tests/reliability/test_counts.py compares two methods with them.
 
-    python benchmarks/counts.py             # compare, and say what differs by more than a tenth
-    python benchmarks/counts.py --update    # after a change that was meant
+    python benchmarks/speed/counts.py             # compare, and say what differs by more than a tenth
+    python benchmarks/speed/counts.py --update    # after a change that was meant
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import logging
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "reliability"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "reliability"))
 
 from counting import count_iterations
 

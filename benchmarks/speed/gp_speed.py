@@ -1,6 +1,6 @@
 """Fit and prediction of the Gaussian process beside BoTorch's, on one thread, in one run.
 
-    python benchmarks/gp_speed.py [--repeats 10]          (needs torch==2.13.0 and botorch)
+    python benchmarks/speed/gp_speed.py [--repeats 10]          (needs torch==2.13.0 and botorch)
 
 Data: n = 30 d uniform points of the paper's functions. Every time is the median over designs of the fastest of three
 runs; what counts are the ratios. BoTorch: `SingleTaskGP` + `fit_gpytorch_mll` with its defaults (double precision,

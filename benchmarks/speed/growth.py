@@ -1,6 +1,6 @@
 """Time and memory of an iteration with many data, ours and BoTorch's, against one evaluation of the likelihood.
 
-    python benchmarks/growth.py [--n 1000 2000] [--iterations 20] [--botorch]      (needs torch==2.13.0, botorch)
+    python benchmarks/speed/growth.py [--n 1000 2000] [--iterations 20] [--botorch]      (needs torch==2.13.0, botorch)
 
 Rosenbrock in d = 10, n uniform points, then iterations of tcGP on one thread, in processor time. The first fits from
 scratch; of the others most keep the lengthscales and some refine them. Their mean is given, fit with calibration and

@@ -1,6 +1,6 @@
 """One iteration (fit, calibration, maximisation) beside BoTorch and Optuna, on one thread, in one run.
 
-    python benchmarks/iteration_speed.py [--n 100] [--states 8]      (needs torch==2.13.0, botorch, optuna)
+    python benchmarks/speed/iteration_speed.py [--n 100] [--states 8]      (needs torch==2.13.0, botorch, optuna)
 
 States: the data of a tcGP run, 10 d uniform points and then its own choices, so that designs cluster as they do in
 practice. Ours: the mean of twenty asks, each after a tell, of which one

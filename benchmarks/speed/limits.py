@@ -1,6 +1,6 @@
 """Where the time of one iteration of tcGP goes, and how far each part is from its limit; and the time of an import.
 
-    python benchmarks/limits.py [--n 60 100 300] [--functions dixon-price ackley] [--states 2] [--repeats 5]
+    python benchmarks/speed/limits.py [--n 60 100 300] [--functions dixon-price ackley] [--states 2] [--repeats 5]
 
 The limit of a part is the time, in the same run, of the calls that it cannot do without, made alone on arrays of the
 same sizes as often as the part makes them (they are counted):

@@ -4,7 +4,7 @@ The runs are those of `tcgp.Optimizer`, from 10 d uniform points. Both maximizer
 are timed on the first and on the last ten of its iterations, where the design is spread out and where it clusters.
 SMC keeps its particles from each of these iterations to the next, as in the paper.
 
-    python benchmarks/maximizers.py [--iterations 60] [--seed 0]      (needs python-flint)
+    python benchmarks/speed/maximizers.py [--iterations 60] [--seed 0]      (needs python-flint)
 
 Prints, per problem and method: the share of iterations where multistart reaches the value of SMC + SLSQP, to 1e-6 of
 log EI and to its rounding error, the mean shortfalls of either below the better of the two, the median CPU times of

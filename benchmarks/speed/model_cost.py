@@ -1,6 +1,6 @@
 """What calibration and relaxation cost beside the fit of the plain GP, on one thread, in one run.
 
-    python benchmarks/model_cost.py [--n 100] [--designs 10]
+    python benchmarks/speed/model_cost.py [--n 100] [--designs 10]
 
 For uniform designs of n points: the cold fit of the GP, the calibration of each method given that fit (weights,
 threshold, leave-one-out and law), and the cold fit of reGP, as ratios to the cold fit of the GP. Medians over

@@ -1,7 +1,9 @@
 """Time of one iteration beside BoTorch, Optuna, scikit-optimize and SMT: same data, one thread, one process.
 
-    python benchmarks/peers.py run [--n 50 100 200 400] [--d 2 4 10] [--functions dixon-price ackley] [--repeats 1]
-    python benchmarks/peers.py report        (run needs botorch, optuna, scikit-optimize, smt; see peers_gpmp.py too)
+    python benchmarks/speed/peers.py run [--n 50 100 200 400] [--d 2 4 10] [--functions dixon-price ackley]
+    python benchmarks/speed/peers.py report
+
+`run` needs botorch, optuna, scikit-optimize and smt; gpmp-contrib is measured by peers_gpmp.py.
 
 An iteration is what lies between two evaluations of the function: to learn the last value, fit, calibrate, maximise the
 criterion. Each library is driven through its public interface, as in `tcgp.experiments.peers`: SMT's EGO as a whole,
@@ -44,7 +46,7 @@ from tcgp.problems import Problem
 
 OURS = ("gp", "tcgp", "regp", "auto")
 STORE = Path(__file__).parent / "results" / "peers.csv"
-PICTURE = Path(__file__).parents[1] / "docs" / "images" / "peers.png"
+PICTURE = Path(__file__).parents[2] / "docs" / "images" / "peers.png"
 COLUMNS = (
     "optimizer", "function", "d", "n", "repeat", "kind", "iterations", "cpu", "wall",
     "fit", "calibration", "maximisation", "status",

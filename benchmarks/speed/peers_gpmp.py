@@ -1,7 +1,7 @@
 """Time of one iteration of gpmp-contrib, on the states of peers.py and into the same file.
 
-    python benchmarks/peers_gpmp.py run [--n 50 100 200 400] [--d 2 4 10]
-    python benchmarks/peers.py report
+    python benchmarks/speed/peers_gpmp.py run [--n 50 100 200 400] [--d 2 4 10]
+    python benchmarks/speed/peers.py report
 
 gpmp and gpmp-contrib (GPL) are used through their public interface and are needed by nothing else:
 

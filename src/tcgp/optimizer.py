@@ -39,8 +39,9 @@ logger = logging.getLogger("tcgp")
 DESIGN, FIT, SEARCH, SPREAD, INERT = range(5)
 
 # Values that stand in for those not known are at least these quantiles of the values known. With 0 for a pending
-# point the model believes its prediction, but no improvement: compared in benchmarks/parallel.py. For failures
-# see benchmarks/failures.py: with the median fewer evaluations fail, but minima beside the failing region are missed.
+# point the model believes its prediction, but no improvement: compared in benchmarks/efficiency/parallel.py. For
+# failures see benchmarks/reliability/failures.py: with the median fewer evaluations fail, but minima beside the failing
+# region are missed.
 PENDING_LEVEL, FAILED_LEVEL = 0.0, 0.25
 
 SOURCES = ("design", "criterion", "exploration", "given")

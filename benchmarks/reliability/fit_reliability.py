@@ -38,7 +38,7 @@ def reference(X: np.ndarray, y: np.ndarray, bounds: np.ndarray, n_starts: int, s
     likelihood = ConcentratedLikelihood(unit, z, 2)
     rng = np.random.default_rng([seed, 12345])
     starts = rng.uniform(np.log(0.03), np.log(100.0), (n_starts, X.shape[1]))
-    box = log_rho_bounds(*X.shape)
+    box = [log_rho_bounds(*X.shape)] * X.shape[1]
     best = min(descend(likelihood.value_and_gradient, start, box)[1] for start in starts)
     return -best - len(y) * float(np.log(y.std()))
 

@@ -1,4 +1,6 @@
-"""Campaigns that are killed at random moments and resumed, and what must hold: used here and in benchmarks/faults.py.
+"""Campaigns that are killed at random moments and resumed, and what must hold.
+
+Used here and in benchmarks/reliability/faults.py.
 
 The function leaves an empty file, whose name tells all, when an evaluation begins and another when it ends: the log,
 which knows what was really evaluated, can be held against the journal, and no limit on the size of files touches it.

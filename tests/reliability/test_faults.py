@@ -1,6 +1,6 @@
 """Kills, full disks, torn journals, clocks that jump, workers that die: nothing lost, nothing evaluated twice.
 
-The long version is benchmarks/faults.py.
+The long version is benchmarks/reliability/faults.py.
 """
 
 from __future__ import annotations

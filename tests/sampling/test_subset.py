@@ -108,7 +108,7 @@ def test_rosenbrock_valley_leads_to_the_ellipsoid_at_its_end() -> None:
         for s in range(4)
     ]
     # The valley is not crossed in one stage's sweeps, so the scatter exceeds that of independent particles:
-    # 1.0 to 1.3 times (benchmarks/subset_simulation.py).
+    # 1.0 to 1.3 times (benchmarks/calibration/subset_simulation.py).
     ideal = ideal_scatter(log_p)
     assert abs(np.mean(errors) - ideal**2 / 2) < 3.5 * 1.3 * ideal / math.sqrt(4)
 

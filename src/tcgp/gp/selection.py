@@ -60,7 +60,7 @@ def selection_prior(selection: str, dim: int, prior: tuple[float, float] | None 
 
     ``"pooled"``: each ``log rho`` is normal, with variance 0.5, about a level that all share and the data choose.
     Lengthscales are then alike unless the data say otherwise: with fewer than five data or so for each parameter, free
-    ones fit whatever the data are and predict badly (`benchmarks/lengthscales.py`).
+    ones fit whatever the data are and predict badly (`benchmarks/calibration/lengthscales.py`).
     """
     if selection not in SELECTIONS:
         raise ValueError(f"selection must be one of {', '.join(map(repr, SELECTIONS))}, got {selection!r}")

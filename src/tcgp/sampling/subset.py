@@ -110,7 +110,7 @@ def subset_simulation(
     The levels are u_k = max(threshold, p0-quantile of the particles' values); the estimate is the product of
     the fractions kept. With independent particles its logarithm would have the variance
     log(probability) / log(p0) · (1 - p0) / (p0 n_particles); the moves come close to that, see
-    ``benchmarks/subset_simulation.py``.
+    ``benchmarks/calibration/subset_simulation.py``.
 
     Parameters
     ----------

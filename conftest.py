@@ -1,5 +1,6 @@
-"""What every test starts from."""
+"""What every test and doctest starts from."""
 
+import importlib.util
 import logging
 import signal
 
@@ -7,6 +8,8 @@ import pytest
 
 # A job that a shell starts in the background ignores Ctrl-C, and so would all that the tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+NO_COCO = "needs COCO: pip install coco-experiment (a C compiler, where it has no wheel)"
 
 
 @pytest.fixture(autouse=True)
@@ -23,3 +26,17 @@ def pytest_runtest_makereport():
         (name, text.encode(errors="backslashreplace").decode()) for name, text in report.sections
     ]
     return report
+
+
+@pytest.fixture
+def cocoex():
+    """COCO's module, where it is installed."""
+    return pytest.importorskip("cocoex", reason=NO_COCO)
+
+
+def pytest_collection_modifyitems(items):
+    """Skip the doctests of the bridge to COCO where it is not installed."""
+    if importlib.util.find_spec("cocoex") is None:
+        for item in items:
+            if item.name.startswith("tcgp.integrations.coco."):
+                item.add_marker(pytest.mark.skip(reason=NO_COCO))

@@ -217,10 +217,19 @@ def test_the_example_spec_is_valid_and_explains_every_key(tmp_path):
         ),
         ("method = 'tcpg'\n[parameters]\nx = {low = 0, high = 1}", "method must be one of"),
         ("criterion = 'pi'\n[parameters]\nx = {low = 0, high = 1}", "criterion must be one of 'ei', 'lcb'"),
-        ("epsilon = 2\n[parameters]\nx = {low = 0, high = 1}", "epsilon must be a number strictly between 0 and 1"),
+        (
+            "epsilon = 2\n[parameters]\nx = {low = 0, high = 1}",
+            "epsilon must be a number strictly between 0 and 1",
+        ),
         ("options = 3\n[parameters]\nx = {low = 0, high = 1}", "'options' must be a table"),
-        ("[options]\ndelta = 7\n[parameters]\nx = {low = 0, high = 1}", "delta must be a number in (0, 1], got 7"),
-        ("[options]\ndelta = 'x'\n[parameters]\nx = {low = 0, high = 1}", "delta must be a number in (0, 1], got 'x'"),
+        (
+            "[options]\ndelta = 7\n[parameters]\nx = {low = 0, high = 1}",
+            "delta must be a number in (0, 1], got 7",
+        ),
+        (
+            "[options]\ndelta = 'x'\n[parameters]\nx = {low = 0, high = 1}",
+            "delta must be a number in (0, 1], got 'x'",
+        ),
         ("[options]\ndleta = 7\n[parameters]\nx = {low = 0, high = 1}", "'dleta'"),
         ("timeout = 3\n[parameters]\nx = {low = 0, high = 1}", "'timeout' needs a 'command'"),
     ],

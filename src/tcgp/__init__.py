@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         maximize,
         plotting,
         problems,
+        report,
         sampling,
         scoring,
     )
@@ -50,7 +51,17 @@ _HOMES = {
     "Integer": "tcgp.space",
     "Categorical": "tcgp.space",
 }
-_MODULES = ("calibration", "criteria", "laws", "maximize", "plotting", "problems", "sampling", "scoring")
+_MODULES = (
+    "calibration",
+    "criteria",
+    "laws",
+    "maximize",
+    "plotting",
+    "problems",
+    "report",
+    "sampling",
+    "scoring",
+)
 
 __all__ = [
     "Categorical",
@@ -74,6 +85,7 @@ __all__ = [
     "minimize",
     "plotting",
     "problems",
+    "report",
     "sampling",
     "scoring",
 ]

@@ -10,7 +10,7 @@ import numpy as np
 from tcgp._typing import ArrayLike, FloatArray, RandomState
 from tcgp.criteria import formulas
 from tcgp.gp import LeaveOneOut
-from tcgp.gp.gaussian_process import Interpolator
+from tcgp.gp.interpolator import Interpolator
 from tcgp.laws import Law
 from tcgp.space import Point, Space
 

@@ -16,7 +16,7 @@ from tcgp.experiments.plan.tasks import Row, RunTask
 from tcgp.experiments.run.fixed_data import score_rows
 from tcgp.experiments.run.optimization import optimize
 from tcgp.gp import GaussianProcess, RelaxedGaussianProcess
-from tcgp.integrations._ask import ask
+from tcgp.integrations.stateless import ask
 from tcgp.methods import RECIPES
 from tcgp.methods.fit import calibrate, low_value_score
 from tcgp.methods.portfolio import (

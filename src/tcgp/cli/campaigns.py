@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
+from tcgp._text import printable, shorten
 from tcgp.cli.console import UsageError
 from tcgp.cli.spec import Spec
 from tcgp.optimizer import Campaign, Evaluation, JournalError, JournalInUse, Optimizer, read_campaign
-from tcgp.simulator import printable
 from tcgp.space import Point
 
 __all__ = [
@@ -74,7 +74,8 @@ def describe_failures(campaign: Campaign) -> list[str]:
     """One line for each reason."""
     groups = sorted(failures_by_reason(campaign).items(), key=lambda item: -len(item[1]))
     lines = [
-        f"{len(group)} x {printable(reason)}{_numbers(group)}" for reason, group in groups[:LONGEST_LIST]
+        f"{len(group)} x {printable(shorten(reason, 200))}{_numbers(group)}"
+        for reason, group in groups[:LONGEST_LIST]
     ]
     n_more = sum(len(group) for _, group in groups[LONGEST_LIST:])
     return lines + ([f"{n_more} x other reasons, which the journal has"] if n_more else [])

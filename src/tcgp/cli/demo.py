@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tcgp._typing import FloatArray
-from tcgp.cli.console import DONE, UsageError, format_table, note, relative
+from tcgp.cli.console import DONE, UsageError, format_table, note, relative, show
 from tcgp.cli.pictures import can_draw, new_figure, save
 
 if TYPE_CHECKING:
@@ -83,4 +83,4 @@ def _draw(results: dict[str, list[Result]], path: str, minimum: float) -> None:
     ax = plot_convergence(results, minimum=minimum, ax=figure.subplots())
     ax.set_title("Goldstein-Price: median and quartiles")
     save(figure, path)
-    print(f"picture: {relative(path)}")
+    show(f"picture: {relative(path)}")

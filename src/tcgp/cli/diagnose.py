@@ -14,7 +14,7 @@ import numpy as np
 
 from tcgp._typing import FloatArray
 from tcgp.cli.campaigns import read
-from tcgp.cli.console import DONE, UsageError, note, relative
+from tcgp.cli.console import DONE, UsageError, note, relative, show
 from tcgp.cli.pictures import can_draw, new_figure, save
 from tcgp.space import Categorical, Dimension, Point, Real, Space
 
@@ -69,7 +69,7 @@ def _draw(model: Model, path: str) -> None:
     plotting.plot_pit(model, ax=middle)
     plotting.plot_tpit(model, ax=right)
     save(figure, path)
-    print(f"picture: {relative(path)}")
+    show(f"picture: {relative(path)}")
 
 
 # ---- where the data come from ----

@@ -12,7 +12,7 @@ from typing import Any
 
 from tcgp.cli.console import UsageError, parse_duration
 from tcgp.optimizer import Settings
-from tcgp.simulator import Objective, Simulator, Template, find_program
+from tcgp.programs import Objective, Simulator, Template, find_program
 from tcgp.space import Categorical, Dimension, Integer, Real, Space
 
 if sys.version_info >= (3, 11):

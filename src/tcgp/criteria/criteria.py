@@ -4,31 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
 from tcgp._typing import FloatArray
 from tcgp.criteria import formulas
-from tcgp.laws import Law
+from tcgp.criteria.base import PredictiveModel
 from tcgp.laws.base import Improvement
 
 __all__ = [
     "ExpectedImprovement",
     "LogExpectedImprovement",
     "LowerConfidenceBound",
-    "PredictiveModel",
     "ProbabilityOfImprovement",
 ]
-
-
-class PredictiveModel(Protocol):
-    """What a criterion needs of a model: location, scale and their gradients, and one residual law."""
-
-    @property
-    def law(self) -> Law: ...
-    def predict_arrays(self, X: FloatArray) -> tuple[FloatArray, FloatArray]: ...
-    def predict_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]: ...
 
 
 @dataclass(frozen=True)

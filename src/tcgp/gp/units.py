@@ -8,7 +8,14 @@ import numpy as np
 
 from tcgp._typing import ArrayLike, Bounds, FloatArray
 
-__all__ = ["Units", "check_bounds", "check_data", "check_points", "merge_duplicates"]
+__all__ = [
+    "Units",
+    "check_bounds",
+    "check_data",
+    "check_lengthscales",
+    "check_points",
+    "merge_duplicates",
+]
 
 # A point farther out than this, in widths of the box, has no correlation with any other; its squared distance
 # would overflow, and the correlation become NaN.
@@ -120,6 +127,17 @@ def check_data(X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
         row = int(np.flatnonzero(~np.isfinite(values))[0])
         raise ValueError(f"y[{row}] = {values[row]} must be finite: leave failed evaluations out of the fit")
     return X, values
+
+
+def check_lengthscales(lengthscales: ArrayLike, dim: int, name: str) -> FloatArray:
+    """Return lengthscales as a (dim,) array, or refuse them with a sentence that begins with ``name``."""
+    try:
+        array = np.broadcast_to(np.array(lengthscales, dtype=float), (dim,))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be one number or {dim} numbers, got {lengthscales!r}") from error
+    if not (np.isfinite(array).all() and (array > 0.0).all()):
+        raise ValueError(f"{name} must be positive and finite, got {lengthscales!r}")
+    return array
 
 
 def merge_duplicates(X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tcgp._typing import FloatArray
-from tcgp.maximize.criterion import Criterion
+from tcgp.criteria.base import Criterion
 
 __all__ = ["spread_inert"]
 

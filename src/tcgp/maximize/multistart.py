@@ -11,8 +11,9 @@ from scipy.stats import qmc
 
 from tcgp._threads import single_threaded
 from tcgp._typing import ArrayLike, BoolArray, FloatArray, IntArray, RandomState
+from tcgp.criteria.base import Criterion
 from tcgp.maximize.ascent import Ascent, ascend
-from tcgp.maximize.criterion import Criterion, Maximum, rank_distinct
+from tcgp.maximize.maximum import Maximum, rank_distinct
 
 __all__ = ["maximize"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from tcgp import calibration
 from tcgp._typing import ArrayLike, Bounds, FloatArray, RandomState
 from tcgp.gp import GaussianProcess, LeaveOneOut, RelaxedGaussianProcess
-from tcgp.gp.gaussian_process import Interpolator
+from tcgp.gp.interpolator import Interpolator
 from tcgp.gp.units import check_bounds, check_data
 from tcgp.laws import Law, Normal
 from tcgp.methods.options import check_options

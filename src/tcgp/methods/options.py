@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-__all__ = ["Option", "check_options", "describe_options"]
+__all__ = ["Option", "check_options"]
 
 
 @dataclass(frozen=True)
@@ -101,11 +101,3 @@ def check_options(method: str, known: Mapping[str, Option], given: Mapping[str, 
             raise TypeError(f"method {method!r} has no option {name!r}: it takes {', '.join(sorted(known))}")
         known[name].check(name, value)
     return {name: given.get(name, option.default) for name, option in known.items()}
-
-
-def describe_options(options: Mapping[str, Option]) -> str:
-    """A Markdown table of options."""
-    lines = ["| option | default | values | meaning |", "|---|---|---|---|"]
-    for name, option in options.items():
-        lines.append(f"| `{name}` | `{option.default!r}` | {option.values} | {option.meaning} |")
-    return "\n".join(lines)

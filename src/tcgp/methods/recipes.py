@@ -92,7 +92,9 @@ RECIPES: dict[str, Recipe] = {
         "joint",
         {
             **_TCGP,
-            "relax_delta": _DELTA.with_default(0.25),
+            "relax_delta": Option(
+                0.25, "level of the quantile above which y is relaxed", low=0.0, high=1.0, open_low=True
+            ),
         },
         relaxed=True,
     ),

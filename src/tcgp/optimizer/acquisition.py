@@ -10,19 +10,18 @@ from typing import Any
 import numpy as np
 
 from tcgp._typing import FloatArray
-from tcgp.criteria import LogExpectedImprovement, LowerConfidenceBound
-from tcgp.feasibility import Feasibility, WeightedCriterion, stand_in_values
+from tcgp.criteria import Criterion, LogExpectedImprovement, LowerConfidenceBound
+from tcgp.criteria.feasibility import Feasibility, WeightedCriterion, stand_in_values
 from tcgp.laws.tabulated import tabulated
-from tcgp.maximize import multistart, smc
-from tcgp.maximize.criterion import Criterion, Maximum
+from tcgp.maximize import Maximum, multistart, smc
 from tcgp.maximize.inert import spread_inert
+from tcgp.maximize.mixed import rank_all, rank_candidates
 from tcgp.methods.portfolio import turns_passed
 from tcgp.methods.surrogate import Surrogate
 from tcgp.models import Model
 from tcgp.optimizer.history import History
 from tcgp.optimizer.settings import Settings
 from tcgp.optimizer.streams import FIT, INERT, SEARCH, Streams
-from tcgp.search import rank_all, rank_candidates
 from tcgp.space import ENUMERABLE, Point, Space
 
 __all__ = ["Acquisition"]

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from tcgp._text import shorten
 from tcgp._typing import FloatArray
 from tcgp.space import Point, Space
 
-__all__ = ["SAME_POINT", "Evaluation", "History", "Proposal", "SpaceExhausted", "interpret", "shorten"]
+__all__ = ["SAME_POINT", "Evaluation", "History", "Proposal", "SpaceExhausted", "interpret"]
 
 # Two points nearer than this in every coordinate of the unit cube count as one. At a smooth minimum they
 # differ by about 1e-14 of the function's range, which is rounding; and the Matern correlation of such a pair
@@ -264,8 +265,3 @@ def interpret(answer: object) -> tuple[float | None, str | None]:
     if value is None:
         return None, f"{shorten(repr(answer))} is not a number"
     return (value, None) if math.isfinite(value) else (None, f"the value is {value}")
-
-
-def shorten(text: str, length: int = 300) -> str:
-    """The text, cut if it is long."""
-    return text if len(text) <= length else text[: length - 3] + "..."

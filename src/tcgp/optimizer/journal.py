@@ -9,7 +9,6 @@ refused.
 from __future__ import annotations
 
 import codecs
-import errno
 import itertools
 import json
 import logging
@@ -23,6 +22,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tcgp._files import sync_directory
 
 __all__ = [
     "FORMAT",
@@ -114,7 +115,7 @@ class Journal:
     def start(self, header: Mapping[str, Any]) -> None:
         """Write the first line of a new journal: format and version, then ``header``."""
         self.append({"format": FORMAT, "version": VERSION, **header})
-        _sync_directory(self.path.parent)
+        sync_directory(self.path.parent)
 
     def append(self, event: Mapping[str, Any]) -> None:
         """Write one line and sync it to disk; on failure leave the file as it was.
@@ -176,7 +177,7 @@ class Journal:
                 os.fsync(fd)
             finally:
                 os.close(fd)
-            _sync_directory(rescue.parent)
+            sync_directory(rescue.parent)
             return rescue
         raise AssertionError("numbers do not end")
 
@@ -366,20 +367,6 @@ def _read_all(fd: int) -> bytes:
 def _write_all(fd: int, content: bytes) -> None:
     while content:
         content = content[os.write(fd, content) :]
-
-
-def _sync_directory(path: Path) -> None:
-    """Make a new file's name survive a power cut too, where the system can."""
-    if sys.platform == "win32":
-        return
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # a file system that cannot sync a directory
-            raise
-    finally:
-        os.close(fd)
 
 
 # ---- the lock ----

@@ -112,10 +112,10 @@ def minimize(
         Source of all randomness.
     callback : callable, optional
         Called as ``callback(result)`` after each evaluation; raising StopIteration ends the run.
-    workers : int, executor or callable
+    workers : int, executor, callable or crew
         Who evaluates: 1 means here, n means n processes; or an object with ``submit`` (any
         `concurrent.futures` executor, a Dask client, an MPI pool), or a callable like `map`, which is given
-        batches.
+        batches; or a crew such as `tcgp.programs.ProgramCrew`, which is closed in the end.
     journal : str or os.PathLike, optional
         File that keeps every evaluation. If it exists, the run it tells of is continued.
     progress : bool

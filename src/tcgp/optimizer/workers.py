@@ -17,9 +17,10 @@ import queue
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
-from tcgp.optimizer.history import interpret, shorten
+from tcgp._text import shorten
+from tcgp.optimizer.history import interpret
 
 __all__ = ["Crew", "Outcome", "WorkersError", "crew_for", "evaluate"]
 
@@ -59,6 +60,7 @@ def evaluate(fun: Function, argument: Any) -> Outcome:
     return Outcome(*interpret(answer), time.monotonic() - start)
 
 
+@runtime_checkable
 class Crew(Protocol):
     """Those who evaluate."""
 
@@ -79,9 +81,10 @@ def crew_for(workers: Any, fun: Function, n_parallel: int | None = None) -> Crew
 
     Parameters
     ----------
-    workers : int, executor or callable
+    workers : int, executor, callable or Crew
         1 for evaluations here, one after the other; n for n processes; an object with ``submit`` in the
-        manner of `concurrent.futures.Executor`; or a callable in the manner of `map`, given batches.
+        manner of `concurrent.futures.Executor`; a callable in the manner of `map`, given batches; or a crew, which
+        knows itself what to evaluate.
     fun : callable
     n_parallel : int, optional
         How many evaluations to keep going; by default as many as the workers are, where they say.
@@ -94,11 +97,15 @@ def crew_for(workers: Any, fun: Function, n_parallel: int | None = None) -> Crew
         if workers < 1:
             raise ValueError(f"workers must be at least 1, got {workers!r}")
         return Alone(fun) if workers == 1 else Processes(fun, workers)
+    if isinstance(workers, Crew):
+        return workers
     if hasattr(workers, "submit"):
         return Executor(fun, workers, n_parallel or _count_workers(workers))
     if callable(workers):
         return Batches(fun, workers, n_parallel or _count_workers(getattr(workers, "__self__", workers)))
-    raise TypeError(f"workers must be an integer, an executor or a map-like callable, got {workers!r}")
+    raise TypeError(
+        f"workers must be an integer, an executor, a map-like callable or a crew, got {workers!r}"
+    )
 
 
 class Alone:

@@ -17,7 +17,16 @@ from tcgp.space import Categorical, Dimension, Integer, Space
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["RunView", "draw_samples", "grid_size", "plot_partial_dependence", "plot_samples", "values_of"]
+__all__ = [
+    "RunView",
+    "draw_samples",
+    "fit_to_run",
+    "grid_size",
+    "partial_dependence",
+    "plot_partial_dependence",
+    "plot_samples",
+    "values_of",
+]
 
 ORDER_MAP = "cividis_r"
 MAX_PARAMETERS = 8  # more are unreadable
@@ -94,7 +103,7 @@ def plot_partial_dependence(
     view = RunView.of(result, parameters)
     if view.space is None:
         raise ValueError("result must hold its optimizer, whose space the partial dependence averages over.")
-    model = _fit_to_run(result) if model is None else model
+    model = fit_to_run(result) if model is None else model
     rng = np.random.default_rng(0)  # the same average for every panel, and for every call
     shares = rng.random((n_samples, len(view.space)))
     figure = new_figure(grid_size(view.n_shown))
@@ -104,13 +113,13 @@ def plot_partial_dependence(
     for (row, column), ax in axes.items():
         j, k = view.shown[row], view.shown[column]
         if row == column:
-            curve = _partial_dependence(model, view.space, shares, {j: grids[j]})
+            curve = partial_dependence(model, view.space, shares, {j: grids[j]})
             style = "o" if isinstance(view.space.dimensions[j], Categorical) else "-"
             ax.plot(_positions(view.space.dimensions[j], grids[j]), curve, style, color=RED)
             scale_values(ax, curve)
         else:
             across, up = np.meshgrid(grids[k], grids[j])
-            flat = _partial_dependence(model, view.space, shares, {k: across.ravel(), j: up.ravel()})
+            flat = partial_dependence(model, view.space, shares, {k: across.ravel(), j: up.ravel()})
             surfaces[row, column] = flat.reshape(across.shape)
     if surfaces:
         _draw_surfaces(figure, axes, view, grids, surfaces)
@@ -279,7 +288,7 @@ def _scatter(ax: Any, view: RunView, column: int, row: int, **style: Any) -> Any
     return drawn
 
 
-def _fit_to_run(result: Any) -> Model:
+def fit_to_run(result: Any) -> Model:
     """A model of all successful evaluations of a run, made with its settings."""
     optimizer = result.optimizer
     values = values_of(result)
@@ -330,7 +339,7 @@ def _positions(dimension: Dimension, shares: FloatArray) -> FloatArray:
     return _column(dimension, [dimension.quantile(float(u)) for u in shares])
 
 
-def _partial_dependence(
+def partial_dependence(
     model: Model, space: Space, shares: FloatArray, fixed: Mapping[int, ArrayLike]
 ) -> FloatArray:
     """Mean prediction over the shares (s, d) with some parameters fixed at m values each; (m,)."""

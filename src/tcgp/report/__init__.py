@@ -5,7 +5,7 @@ of a journal at any time, and `report_from_study` of an Optuna study.
 """
 
 from tcgp.report.data import State, calibration_sentence, report_data
-from tcgp.report.page import render, write_atomically
+from tcgp.report.page import render
 from tcgp.report.study import report_from_study
 from tcgp.report.writer import Reporter, report_from_journal, report_from_optimizer
 
@@ -18,5 +18,4 @@ __all__ = [
     "report_from_journal",
     "report_from_optimizer",
     "report_from_study",
-    "write_atomically",
 ]

@@ -14,11 +14,12 @@ import numpy as np
 import scipy
 
 from tcgp import __version__
+from tcgp._text import shorten
 from tcgp._typing import FloatArray
 from tcgp.laws import Law, Normal
 from tcgp.models import Model
 from tcgp.optimizer import Optimizer
-from tcgp.optimizer.history import Evaluation, shorten
+from tcgp.optimizer.history import Evaluation
 from tcgp.scoring import diagnose, leave_one_out_prediction, loo_scores, thresholded_pit
 from tcgp.scoring.diagnosis import Diagnosis, base_label, method_label
 from tcgp.space import Categorical, Dimension, Point, Real

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
+from tcgp._files import write_atomically
 from tcgp.optimizer import Optimizer
 from tcgp.report.data import State, report_data
-from tcgp.report.page import render, write_atomically
+from tcgp.report.page import render
 from tcgp.space import Categorical, Dimension, Integer, Real, Space
 
 __all__ = ["report_from_study"]
@@ -69,7 +69,7 @@ def report_from_study(
         },
         fit=True,
     )
-    write_atomically(Path(path), render(data))
+    write_atomically(path, render(data))
 
 
 def _tell(optimizer: Optimizer, trial: Any, distributions: Mapping[str, Any], sign: float) -> bool:

@@ -8,10 +8,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tcgp._files import write_atomically
 from tcgp.optimizer import Optimizer
 from tcgp.optimizer.journal import read_journal
 from tcgp.report.data import State, report_data
-from tcgp.report.page import render, write_atomically
+from tcgp.report.page import render
 
 __all__ = ["Reporter", "report_from_journal", "report_from_optimizer"]
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tcgp._typing import ArrayLike, Bounds, FloatArray, RandomState
-from tcgp.sampling import smc
+from tcgp.sampling.particles import Cloud, advance, as_box, uniform_cloud
 
 __all__ = ["SubsetSimulation", "subset_simulation"]
 
@@ -49,7 +49,7 @@ class SubsetSimulation:
     n_evaluations: int
     _fun: Callable[[FloatArray], ArrayLike]
     _box: FloatArray
-    _cloud: smc.Cloud
+    _cloud: Cloud
     _p0: float
     _max_sweeps: int | None
     _rng: np.random.Generator
@@ -127,7 +127,7 @@ def subset_simulation(
         Source of randomness.
     max_sweeps : int, optional
         Most Metropolis steps per particle and level, max(60, 10 d) by default; fewer are taken when fewer are
-        enough (:func:`tcgp.sampling.smc.move`).
+        enough (:func:`tcgp.sampling.particles.move`).
 
     Returns
     -------
@@ -152,7 +152,7 @@ def subset_simulation(
     >>> bool(simulation.values.max() <= 0.4)
     True
     """
-    box = smc.as_box(bounds)
+    box = as_box(bounds)
     threshold = _checked_threshold(threshold)
     if not isinstance(n_particles, int | np.integer) or n_particles < 10:
         raise ValueError(f"n_particles={n_particles!r} must be an integer of at least 10; 1000 is usual.")
@@ -164,7 +164,7 @@ def subset_simulation(
         )
     # A stream of its own: what the caller draws later from rng does not change what continue_to gives.
     rng = np.random.default_rng(np.random.default_rng(rng).integers(2**32, size=4))
-    cloud = smc.uniform_cloud(lambda x: _values(fun, x), box, int(n_particles), rng)
+    cloud = uniform_cloud(lambda x: _values(fun, x), box, int(n_particles), rng)
     start = SubsetSimulation(
         threshold=math.inf,
         log_probability=0.0,
@@ -197,7 +197,7 @@ def _descend(simulation: SubsetSimulation, threshold: float) -> SubsetSimulation
             cloud = replace(cloud, points=cloud.points[:0], features=cloud.features[:0])
             break
         if np.any(np.isneginf(log_weights)):
-            cloud, log_fraction = smc.advance(
+            cloud, log_fraction = advance(
                 cloud,
                 log_weights,
                 lambda values, level=level: _log_indicator(values, level),  # type: ignore[misc]

@@ -15,7 +15,7 @@ from tcgp.calibration import empirical_quantile
 from tcgp.experiments.plan.methods import Method
 from tcgp.experiments.plan.tasks import FixedTask, Row
 from tcgp.experiments.run import problems
-from tcgp.gp.gaussian_process import Interpolator
+from tcgp.gp.interpolator import Interpolator
 from tcgp.gp.selection import LONGEST, SHORTEST
 from tcgp.methods import RECIPES
 from tcgp.methods.fit import calibrate, fit_model

@@ -9,7 +9,7 @@ below the threshold. Both are smooth in (log beta, log lambda); the criterion, a
 3. The best cells are refined together. Around each, κ and the U_i are evaluated at 3 × 3 nodes and
    interpolated to 9 × 9 points; the patch shrinks around the best point.
 
-All of this uses the tables of `tcgp.calibration._tail_table`; the last choice, between the best patches, is
+All of this uses the tables of `tcgp.calibration.tail_table`; the last choice, between the best patches, is
 made with the exact law. Points are pairs (log beta, nu), nu the logarithm of the median of |r|: the criterion
 has long narrow valleys along which lambda changes fast and the predicted probabilities slowly, and in these
 coordinates they are nearly straight.
@@ -25,11 +25,11 @@ from typing import TypeAlias
 import numpy as np
 
 from tcgp._typing import BoolArray, FloatArray, IntArray
-from tcgp.calibration._tail_table import TailTable, tail_table
-from tcgp.calibration.tail import Criterion, TailProblem, criterion_named, selection_criterion
+from tcgp.calibration.tail import SelectionCriterion, TailProblem, criterion_named, selection_criterion
+from tcgp.calibration.tail_table import TailTable, tail_table
 from tcgp.laws import GeneralizedNormal
 
-__all__ = ["scan"]
+__all__ = ["Grid", "TabulatedProblem", "laws_at", "prepare_grid", "scan"]
 
 Range: TypeAlias = tuple[float, float]
 # Values of log κ (m,) and log(−log U) (m, k) at m laws.
@@ -76,15 +76,15 @@ _TINY = 1e-300
 
 def scan(problem: TailProblem, criterion: str, beta_range: Range, scale_range: Range) -> tuple[float, float]:
     """Return the (beta, lambda) that minimizes a criterion over a box."""
-    grid = _grid(beta_range, scale_range)
-    data = _TabulatedProblem.of(problem, grid.table)
+    grid = prepare_grid(beta_range, scale_range)
+    data = TabulatedProblem.of(problem, grid.table)
     objective = _Objective.of(problem, criterion)
     local = _LocalSearch(objective, grid.table, np.log([beta_range, scale_range]))
     patches = local.start(*_starts(data, objective, grid))
     for survivors, shrinkage in _LEVELS:
         patches = local.step(patches, shrinkage, data.fields)
         patches = patches[np.argsort(patches.values - patches.handicap, kind="stable")[:survivors]]
-    laws = _laws(patches.best, grid.table)
+    laws = laws_at(patches.best, grid.table)
     values = patches.values - patches.handicap
     if values[1:].min(initial=np.inf) < values[0] + _TABLE_ERROR / objective.frequency:
         values = selection_criterion(problem, laws, criterion) - patches.handicap
@@ -93,7 +93,7 @@ def scan(problem: TailProblem, criterion: str, beta_range: Range, scale_range: R
     return float(np.clip(beta, *beta_range)), float(np.clip(scale, *scale_range))
 
 
-def _laws(points: FloatArray, table: TailTable) -> GeneralizedNormal:
+def laws_at(points: FloatArray, table: TailTable) -> GeneralizedNormal:
     """The laws at m points, with parameters of shape (m, 1)."""
     log_scale = points[:, 1] - table.log_median(points[:, 0])
     return GeneralizedNormal(np.exp(points[:, :1]), np.exp(log_scale[:, None]))
@@ -103,7 +103,7 @@ def _laws(points: FloatArray, table: TailTable) -> GeneralizedNormal:
 class _Objective:
     """A criterion as a function of κ and the U_i, and a lower bound from κ alone."""
 
-    criterion: Criterion
+    criterion: SelectionCriterion
     bound: Callable[[FloatArray, float], FloatArray] | None
     jumps: FloatArray
     frequency: float
@@ -142,7 +142,7 @@ _BOUNDS: dict[str, Callable[[FloatArray, float], FloatArray]] = {
 
 
 @dataclass(frozen=True)
-class _TabulatedProblem:
+class TabulatedProblem:
     """A problem prepared for table look-ups."""
 
     table: TailTable
@@ -158,7 +158,7 @@ class _TabulatedProblem:
     frequency: float
 
     @classmethod
-    def of(cls, problem: TailProblem, table: TailTable) -> _TabulatedProblem:
+    def of(cls, problem: TailProblem, table: TailTable) -> TabulatedProblem:
         n, k = len(problem.at_threshold), len(problem.below)
         values = np.concatenate([problem.at_threshold, problem.at_values])
         positive = values > 0.0
@@ -208,7 +208,7 @@ def _clipped_log(value: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class _Grid:
+class Grid:
     """What the scan of a box needs and no datum changes."""
 
     table: TailTable
@@ -222,7 +222,7 @@ class _Grid:
     corners: IntArray
     corner_weights: FloatArray
 
-    def log_kappa(self, data: _TabulatedProblem) -> FloatArray:
+    def log_kappa(self, data: TabulatedProblem) -> FloatArray:
         """log κ at every candidate, interpolated between cells at the evenly spread ones."""
         n = len(data.signed_weights)
         position = np.clip((data.log_abs[:n] - _LOG_ABS_START) / self.bin_width, 0.0, self.n_bins - 1.001)
@@ -242,7 +242,7 @@ class _Grid:
 
 
 @lru_cache(maxsize=4)
-def _grid(beta_range: Range, scale_range: Range) -> _Grid:
+def prepare_grid(beta_range: Range, scale_range: Range) -> Grid:
     """Prepare the scan of a box, at the first call."""
     table = tail_table(beta_range)
     box = np.log([beta_range, scale_range])
@@ -262,7 +262,7 @@ def _grid(beta_range: Range, scale_range: Range) -> _Grid:
     cells = np.column_stack([np.tile(log_beta, _N_SCALE), np.repeat(log_scale, _N_BETA)])
     candidates = np.vstack([cells, even])
     candidates[:, 1] += table.log_median(candidates[:, 0])
-    return _Grid(
+    return Grid(
         table=table,
         bin_width=bin_width,
         n_bins=n_bins,
@@ -281,7 +281,7 @@ def _evenly_spread(n: int, box: FloatArray) -> FloatArray:
     return out
 
 
-def _starts(data: _TabulatedProblem, objective: _Objective, grid: _Grid) -> tuple[FloatArray, FloatArray]:
+def _starts(data: TabulatedProblem, objective: _Objective, grid: Grid) -> tuple[FloatArray, FloatArray]:
     """The best of the evenly spread candidates, then the best cells of the grid; (m, 2), and values (m,)."""
     log_kappa = grid.log_kappa(data)
     values = np.full(len(log_kappa), np.inf)

@@ -1,31 +1,15 @@
-"""What a maximizer asks of a criterion, and what it gives back."""
+"""What a maximizer gives back."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from tcgp._typing import FloatArray
 
-__all__ = ["Criterion", "Maximum", "rank_distinct"]
-
-
-class Criterion(Protocol):
-    """A function on the unit cube [0, 1]^d, to be made as large as possible.
-
-    Values may be -inf, never NaN; the gradient at a point of infinite value is not used.
-    """
-
-    def __call__(self, X: FloatArray, /) -> FloatArray:
-        """Values, of shape (m,), at the rows of ``X``, of shape (m, d)."""
-        ...
-
-    def value_and_gradient(self, X: FloatArray, /) -> tuple[FloatArray, FloatArray]:
-        """Values, of shape (m,), and gradients, of shape (m, d), at the rows of ``X``."""
-        ...
+__all__ = ["Maximum", "rank_distinct"]
 
 
 @dataclass(frozen=True)
@@ -72,7 +56,7 @@ def rank_distinct(
     Examples
     --------
     >>> import numpy as np
-    >>> from tcgp.maximize.criterion import rank_distinct
+    >>> from tcgp.maximize.maximum import rank_distinct
     >>> x, values = rank_distinct(np.array([[0.1], [0.7], [0.10001]]), np.array([3.0, 4.0, 2.0]))
     >>> x.ravel(), values
     (array([0.7, 0.1]), array([4., 3.]))

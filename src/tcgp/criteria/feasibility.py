@@ -13,14 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tcgp._typing import FloatArray
-from tcgp.maximize.criterion import Criterion
+from tcgp.criteria.base import Criterion
 
 __all__ = ["Feasibility", "WeightedCriterion", "stand_in_values"]
 
 DOUBT = 0.1  # how many evaluations the prior belief that a point will succeed is worth
-LARGEST_BANDWIDTH = (
-    0.15  # times sqrt(d): a function that varies slowly may fail in a small region all the same
-)
+# Times sqrt(d): a function that varies slowly may fail in a small region all the same.
+LARGEST_BANDWIDTH = 0.15
 
 
 def stand_in_values(predicted: FloatArray, y: FloatArray, level: float) -> FloatArray:
@@ -43,7 +42,7 @@ def stand_in_values(predicted: FloatArray, y: FloatArray, level: float) -> Float
     Examples
     --------
     >>> import numpy as np
-    >>> from tcgp.feasibility import stand_in_values
+    >>> from tcgp.criteria.feasibility import stand_in_values
     >>> stand_in_values(np.array([-1.0, 8.0]), np.array([2.0, 3.0, 9.0]), 0.0)
     array([2., 8.])
     """
@@ -70,7 +69,7 @@ class Feasibility:
     Examples
     --------
     >>> import numpy as np
-    >>> from tcgp.feasibility import Feasibility
+    >>> from tcgp.criteria.feasibility import Feasibility
     >>> feasibility = Feasibility(np.array([[0.1]]), np.array([[0.9]]), np.array([0.1]))
     >>> np.exp(feasibility.log_probability(np.array([[0.1], [0.9]]))).round(2)
     array([1.  , 0.09])

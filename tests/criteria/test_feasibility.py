@@ -5,18 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tcgp._typing import FloatArray
-from tcgp.feasibility import DOUBT, LARGEST_BANDWIDTH, Feasibility, WeightedCriterion, stand_in_values
+from tcgp.criteria.feasibility import (
+    DOUBT,
+    LARGEST_BANDWIDTH,
+    Feasibility,
+    WeightedCriterion,
+    stand_in_values,
+)
 
 RNG = np.random.default_rng(0)
 SUCCEEDED, FAILED, LENGTHSCALES = RNG.random((12, 3)), RNG.random((5, 3)), np.array([0.1, 0.3, 5.0])
 
 
-def naive_probability(x: FloatArray) -> float:
+def naive_probability(x: np.ndarray) -> float:
     """The formula of the docstring, point by point."""
     widths = [min(s, LARGEST_BANDWIDTH * 3**0.5) for s in LENGTHSCALES]
 
-    def k(c: FloatArray) -> float:
+    def k(c: np.ndarray) -> float:
         return float(np.exp(-0.5 * sum(((a - b) / w) ** 2 for a, b, w in zip(x, c, widths, strict=True))))
 
     success, failure = sum(map(k, SUCCEEDED)), sum(map(k, FAILED))
@@ -44,10 +49,10 @@ def test_gradient_is_that_of_finite_differences() -> None:
 
 def test_weighted_criterion_adds_values_and_gradients() -> None:
     class Linear:
-        def __call__(self, X: FloatArray) -> FloatArray:
+        def __call__(self, X: np.ndarray) -> np.ndarray:
             return X.sum(axis=1)
 
-        def value_and_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        def value_and_gradient(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             return self(X), np.ones_like(X)
 
     feasibility = Feasibility(SUCCEEDED, FAILED, LENGTHSCALES)

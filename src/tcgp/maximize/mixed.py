@@ -1,4 +1,4 @@
-"""Maximize a criterion over a space: which points to evaluate next, the best first."""
+"""Maximize a criterion over a space of real, integer and categorical parameters."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from tcgp._typing import BoolArray, FloatArray
-from tcgp.maximize.criterion import Criterion, Maximum
+from tcgp.criteria.base import Criterion
+from tcgp.maximize.ascent import ascend
+from tcgp.maximize.maximum import Maximum
 from tcgp.space import Point, Space
 
 __all__ = ["rank_all", "rank_candidates"]
 
 N_SAMPLES = 1000  # random points of a mixed space that the search starts from
 N_CLIMBERS = 12  # of them that are improved
-FACE = (
-    1e-5  # a point nearer to a face of the cube is put on it: a minimum is often there, and never just beside
-)
+# A point nearer to a face of the cube than this is put on it: a minimum is often there, and never just beside.
+FACE = 1e-5
 MAX_ROUNDS = 30  # of moves from one integer or choice to another
 
 
@@ -95,8 +96,6 @@ def _polish(
     criterion: Criterion, space: Space, real: BoolArray, points: list[Point]
 ) -> tuple[list[Point], FloatArray]:
     """Climb by gradient over the real parameters; the values are those at the points as decoded."""
-    from tcgp.maximize.ascent import ascend
-
     climbed = space.decode(ascend(_Held(criterion, real), space.encode(points)).x)
     return climbed, criterion(space.encode(climbed))
 

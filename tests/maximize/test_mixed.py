@@ -9,22 +9,21 @@ import numpy as np
 import pytest
 
 from tcgp import Categorical, Integer, Optimizer, Real, Space
-from tcgp._typing import FloatArray
 from tcgp.maximize import multistart
-from tcgp.search import rank_all, rank_candidates
+from tcgp.maximize.mixed import rank_all, rank_candidates
 
 
 @dataclass(frozen=True)
 class Waves:
     """A criterion with many maxima, whose best is different in each slice of the cube."""
 
-    frequency: FloatArray
-    phase: FloatArray
+    frequency: np.ndarray
+    phase: np.ndarray
 
-    def __call__(self, X: FloatArray) -> FloatArray:
+    def __call__(self, X: np.ndarray) -> np.ndarray:
         return self.value_and_gradient(X)[0]
 
-    def value_and_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def value_and_gradient(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         angle = X @ self.frequency.T + self.phase
         return np.sin(angle).sum(axis=1), np.cos(angle) @ self.frequency
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tcgp.sampling import smc
+from tcgp.sampling import particles
 
 
 def coordinates(x: np.ndarray) -> np.ndarray:
@@ -16,15 +16,15 @@ def coordinates(x: np.ndarray) -> np.ndarray:
     return x
 
 
-def cloud_of(points: np.ndarray) -> smc.Cloud:
-    return smc.Cloud(points, points, 0, (1.0, 1.0))
+def cloud_of(points: np.ndarray) -> particles.Cloud:
+    return particles.Cloud(points, points, 0, (1.0, 1.0))
 
 
 def test_residual_resampling_copies_whole_shares_and_is_unbiased() -> None:
     rng = np.random.default_rng(0)
     weights = rng.exponential(size=20)
     expected = 20 * weights / weights.sum()
-    counts = np.array([np.bincount(smc.resample(weights, rng), minlength=20) for _ in range(4000)])
+    counts = np.array([np.bincount(particles.resample(weights, rng), minlength=20) for _ in range(4000)])
     assert np.all(counts.sum(axis=1) == 20)
     assert np.all(counts >= np.floor(expected))
     # Each count is a whole share plus draws of variance below 1.
@@ -37,7 +37,7 @@ def test_residual_resampling_copies_whole_shares_and_is_unbiased() -> None:
 )
 def test_resampling_keeps_the_size_and_only_the_living(weights: list[float]) -> None:
     weights = np.asarray(weights)
-    chosen = smc.resample(weights, np.random.default_rng(0))
+    chosen = particles.resample(weights, np.random.default_rng(0))
     assert len(chosen) == len(weights)
     assert np.all(weights[chosen] > 0)
 
@@ -45,13 +45,13 @@ def test_resampling_keeps_the_size_and_only_the_living(weights: list[float]) -> 
 def test_equal_weights_give_each_particle_equally_often() -> None:
     weights = np.zeros(1000)
     weights[::5] = 1 / 3
-    counts = np.bincount(smc.resample(weights, np.random.default_rng(0)), minlength=1000)
+    counts = np.bincount(particles.resample(weights, np.random.default_rng(0)), minlength=1000)
     assert np.all(counts[::5] == 5)
 
 
 def test_effective_sample_size_of_equal_and_single_weights() -> None:
-    assert smc.effective_sample_size(np.ones(7)) == pytest.approx(7)
-    assert smc.effective_sample_size(np.array([0.0, 2.0])) == 1
+    assert particles.effective_sample_size(np.ones(7)) == pytest.approx(7)
+    assert particles.effective_sample_size(np.array([0.0, 2.0])) == 1
 
 
 def test_bisection_finds_the_level_of_the_wanted_mean_weight() -> None:
@@ -62,15 +62,15 @@ def test_bisection_finds_the_level_of_the_wanted_mean_weight() -> None:
             stats.norm.cdf((level - values) / 0.3).mean() / stats.norm.cdf((4.0 - values) / 0.3).mean()
         )
 
-    level = smc.next_level_by_bisection(mean_weight, 4.0, -3.0, fraction=0.6)
+    level = particles.next_level_by_bisection(mean_weight, 4.0, -3.0, fraction=0.6)
     assert mean_weight(level) == pytest.approx(0.6, abs=1e-6)
 
 
 def test_bisection_goes_to_the_target_when_it_can_and_always_makes_progress() -> None:
-    assert smc.next_level_by_bisection(lambda u: 0.9, 1.0, 0.0, fraction=0.7) == 0.0
-    assert smc.next_level_by_bisection(lambda u: 0.9, 0.0, 1.0, fraction=0.7) == 1.0
+    assert particles.next_level_by_bisection(lambda u: 0.9, 1.0, 0.0, fraction=0.7) == 0.0
+    assert particles.next_level_by_bisection(lambda u: 0.9, 0.0, 1.0, fraction=0.7) == 1.0
     # A weight that falls at once below the fraction: no level is good, but one must be taken.
-    level = smc.next_level_by_bisection(lambda u: float(u == 1.0), 1.0, 0.0, fraction=0.7)
+    level = particles.next_level_by_bisection(lambda u: float(u == 1.0), 1.0, 0.0, fraction=0.7)
     assert 0.0 <= level < 1.0
 
 
@@ -83,7 +83,7 @@ def test_moves_leave_a_truncated_normal_invariant() -> None:
     def log_density(x: np.ndarray) -> np.ndarray:
         return -0.5 * (x[:, 0] ** 2 + (x[:, 1] / 0.4) ** 2)
 
-    moved = smc.move(cloud_of(points), log_density, coordinates, box, rng)
+    moved = particles.move(cloud_of(points), log_density, coordinates, box, rng)
     assert np.mean(np.any(moved.points != points, axis=1)) > 0.99
     for j, law in enumerate(laws):
         assert stats.kstest(moved.points[:, j], law.cdf).pvalue > 1e-3
@@ -96,7 +96,7 @@ def test_moves_find_the_density_from_a_wrong_start() -> None:
     def log_density(x: np.ndarray) -> np.ndarray:
         return -0.5 * np.sum((x / 0.2) ** 2, axis=1)
 
-    moved = smc.move(
+    moved = particles.move(
         cloud_of(points), log_density, coordinates, [(-1, 1)] * 2, rng, max_sweeps=100, mobility=0.99
     )
     for j in range(2):
@@ -113,7 +113,9 @@ def test_difference_moves_exchange_particles_between_far_modes() -> None:
         near = np.min(np.abs(x - centres), axis=1) < 2.5e-4
         return np.where(near, 0.0, -np.inf)
 
-    moved = smc.move(cloud_of(points), log_density, coordinates, [(0, 1)], rng, max_sweeps=300, mobility=0.99)
+    moved = particles.move(
+        cloud_of(points), log_density, coordinates, [(0, 1)], rng, max_sweeps=300, mobility=0.99
+    )
     # Half, up to the standard deviation 0.011 of 2000 draws.
     assert abs(np.mean(moved.points < 0.5) - 0.5) < 0.05
 
@@ -136,7 +138,7 @@ def test_degenerate_clouds_spread_over_the_target(kind: str) -> None:
     def log_density(x: np.ndarray) -> np.ndarray:
         return np.where(np.all((x > 0.2) & (x < 0.7), axis=1), 0.0, -np.inf)
 
-    moved = smc.move(
+    moved = particles.move(
         cloud_of(points), log_density, coordinates, [(0, 1)] * 2, rng, max_sweeps=200, mobility=0.999
     )
     assert np.all((moved.points > 0.2) & (moved.points < 0.7))
@@ -152,7 +154,7 @@ def test_cloud_that_cannot_move_is_returned() -> None:
     def log_density(x: np.ndarray) -> np.ndarray:
         return np.where(np.all(x == 0.5, axis=1), 0.0, -np.inf)
 
-    moved = smc.move(cloud_of(points), log_density, coordinates, [(0, 1)] * 2, np.random.default_rng(0))
+    moved = particles.move(cloud_of(points), log_density, coordinates, [(0, 1)] * 2, np.random.default_rng(0))
     np.testing.assert_array_equal(moved.points, points)
 
 
@@ -165,8 +167,10 @@ def test_acceptance_is_tuned_from_any_start() -> None:
     for start in (1e-3, 1e3):
         rng = np.random.default_rng(4)
         points = 0.1 * rng.standard_normal((1000, 3))
-        cloud = smc.Cloud(points, points, 0, (start, start))
-        scales.append(smc.move(cloud, log_density, coordinates, [(-1, 1)] * 3, rng, mobility=0.9999).scales)
+        cloud = particles.Cloud(points, points, 0, (start, start))
+        scales.append(
+            particles.move(cloud, log_density, coordinates, [(-1, 1)] * 3, rng, mobility=0.9999).scales
+        )
     # The range 0.2 to 0.5 of acceptances is a range of scales of about 3.
     assert np.all(np.abs(np.log(np.array(scales[0]) / scales[1])) < math.log(4))
 
@@ -179,17 +183,17 @@ def test_stages_estimate_the_normalising_constant() -> None:
     errors = []
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        cloud = smc.uniform_cloud(coordinates, [(-1, 1)] * 2, 500, rng)
+        cloud = particles.uniform_cloud(coordinates, [(-1, 1)] * 2, 500, rng)
         level = log_ratio = 0.0
         while level < 1.0:
             features = cloud.features
-            following = smc.next_level_by_bisection(
+            following = particles.next_level_by_bisection(
                 lambda u: float(np.mean(np.exp(log_density(features, u - level)))),  # noqa: B023
                 level,
                 1.0,
                 fraction=0.5,
             )
-            cloud, log_mean = smc.advance(
+            cloud, log_mean = particles.advance(
                 cloud,
                 log_density(features, following - level),
                 lambda x: log_density(x, following),  # noqa: B023
@@ -210,7 +214,7 @@ def test_features_of_several_columns_follow_their_particles() -> None:
         return np.column_stack([x.sum(axis=1), x[:, 0] - x[:, 1], x[:, 0]])
 
     rng = np.random.default_rng(5)
-    cloud = smc.uniform_cloud(evaluate, [(0, 1)] * 2, 200, rng)
+    cloud = particles.uniform_cloud(evaluate, [(0, 1)] * 2, 200, rng)
     log_weights = -5 * cloud.features[:, 0]
-    cloud, _ = smc.advance(cloud, log_weights, lambda f: -5 * f[:, 0], evaluate, [(0, 1)] * 2, rng)
+    cloud, _ = particles.advance(cloud, log_weights, lambda f: -5 * f[:, 0], evaluate, [(0, 1)] * 2, rng)
     np.testing.assert_array_equal(cloud.features, evaluate(cloud.points))

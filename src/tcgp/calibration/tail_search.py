@@ -1,4 +1,4 @@
-"""Selection of (beta, lambda): the paper's random search, and a deterministic one that is faster."""
+"""Selection of (beta, lambda) by tail calibration: the paper's random search, and a faster one."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 from tcgp._typing import ArrayLike, FloatArray, RandomState
-from tcgp.calibration._scan import scan
 from tcgp.calibration.tail import TailProblem, criterion_named, selection_criterion, tail_problem
+from tcgp.calibration.tail_scan import scan
 from tcgp.laws import GeneralizedNormal
 
 __all__ = ["BETA_RANGE", "SCALE_RANGE", "TailFit", "tail_law"]
@@ -146,7 +146,7 @@ def _paper_search(problem: TailProblem, criterion: str, rng: np.random.Generator
 
 
 def _fast_search(problem: TailProblem, criterion: str, rng: np.random.Generator) -> GeneralizedNormal:
-    """Scan and refine; see `tcgp.calibration._scan`."""
+    """Scan and refine; see `tcgp.calibration.tail_scan`."""
     beta, scale = scan(problem, criterion, BETA_RANGE, SCALE_RANGE)
     return GeneralizedNormal(beta, scale)
 

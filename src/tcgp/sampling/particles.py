@@ -6,7 +6,7 @@ or the mean and the standard deviation of a model. A target is then a function o
 lowering a level costs no new evaluation. One stage of the sampler is::
 
     log_weights = next_log_density(cloud.features) - log_density(cloud.features)
-    cloud, log_mean_weight = smc.advance(cloud, log_weights, next_log_density, evaluate, box, rng)
+    cloud, log_mean_weight = particles.advance(cloud, log_weights, next_log_density, evaluate, box, rng)
 
 and the sum of the ``log_mean_weight`` estimates the logarithm of the ratio of normalising constants.
 Subset simulation (:mod:`tcgp.sampling.subset`) is this with indicator functions as targets.
@@ -87,8 +87,8 @@ def uniform_cloud(evaluate: Evaluate, bounds: Bounds, n: int, rng: np.random.Gen
     Examples
     --------
     >>> import numpy as np
-    >>> from tcgp.sampling import smc
-    >>> cloud = smc.uniform_cloud(lambda x: x.sum(axis=1), [(0, 1), (0, 1)], 1000, np.random.default_rng(0))
+    >>> from tcgp.sampling import particles
+    >>> cloud = particles.uniform_cloud(lambda x: x.sum(axis=1), [(0, 1), (0, 1)], 1000, np.random.default_rng(0))
     >>> cloud.points.shape, cloud.features.shape
     ((1000, 2), (1000,))
     """
@@ -139,13 +139,13 @@ def advance(
     From the uniform law on [0, 1] to the density proportional to exp(-20 x), whose integral is about 1/20:
 
     >>> import numpy as np
-    >>> from tcgp.sampling import smc
+    >>> from tcgp.sampling import particles
     >>> rng = np.random.default_rng(0)
     >>> def evaluate(x): return x[:, 0]
     >>> def log_density(f): return -20 * f
-    >>> cloud = smc.uniform_cloud(evaluate, [(0, 1)], 2000, rng)
+    >>> cloud = particles.uniform_cloud(evaluate, [(0, 1)], 2000, rng)
     >>> log_weights = log_density(cloud.features)
-    >>> cloud, log_mean_weight = smc.advance(cloud, log_weights, log_density, evaluate, [(0, 1)], rng)
+    >>> cloud, log_mean_weight = particles.advance(cloud, log_weights, log_density, evaluate, [(0, 1)], rng)
     >>> bool(abs(np.exp(log_mean_weight) - 0.05) < 0.01), bool(abs(cloud.points.mean() - 0.05) < 0.01)
     (True, True)
     """
@@ -219,12 +219,12 @@ def move(
     Particles all in one place spread over the interval where the density is positive:
 
     >>> import numpy as np
-    >>> from tcgp.sampling import smc
+    >>> from tcgp.sampling import particles
     >>> rng = np.random.default_rng(0)
     >>> def evaluate(x): return x[:, 0]
     >>> def log_density(f): return np.where(f <= 0.5, 0.0, -np.inf)
-    >>> cloud = smc.Cloud(np.full((2000, 1), 0.1), np.full(2000, 0.1), 0, (1.0, 1.0))
-    >>> moved = smc.move(cloud, log_density, evaluate, [(0, 1)], rng)
+    >>> cloud = particles.Cloud(np.full((2000, 1), 0.1), np.full(2000, 0.1), 0, (1.0, 1.0))
+    >>> moved = particles.move(cloud, log_density, evaluate, [(0, 1)], rng)
     >>> bool(abs(moved.points.mean() - 0.25) < 0.02), bool(moved.points.max() <= 0.5)
     (True, True)
     """
@@ -292,8 +292,8 @@ def resample(weights: FloatArray, rng: np.random.Generator) -> IntArray:
     Examples
     --------
     >>> import numpy as np
-    >>> from tcgp.sampling import smc
-    >>> smc.resample(np.array([0.5, 0.0, 0.25, 0.25]), np.random.default_rng(0)).tolist()
+    >>> from tcgp.sampling import particles
+    >>> particles.resample(np.array([0.5, 0.0, 0.25, 0.25]), np.random.default_rng(0)).tolist()
     [0, 0, 2, 3]
     """
     n = len(weights)
@@ -325,8 +325,8 @@ def effective_sample_size(weights: FloatArray) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from tcgp.sampling import smc
-    >>> smc.effective_sample_size(np.array([1.0, 1.0, 0.0, 0.0]))
+    >>> from tcgp.sampling import particles
+    >>> particles.effective_sample_size(np.array([1.0, 1.0, 0.0, 0.0]))
     2.0
     """
     return float(weights.sum() ** 2 / np.sum(weights**2))
@@ -356,8 +356,8 @@ def next_level_by_bisection(
     Examples
     --------
     >>> import math
-    >>> from tcgp.sampling import smc
-    >>> level = smc.next_level_by_bisection(lambda u: math.exp(u - 5.0), 5.0, 0.0, fraction=0.5)
+    >>> from tcgp.sampling import particles
+    >>> level = particles.next_level_by_bisection(lambda u: math.exp(u - 5.0), 5.0, 0.0, fraction=0.5)
     >>> round(level, 6) == round(5.0 + math.log(0.5), 6)
     True
     """
@@ -389,8 +389,8 @@ def as_box(bounds: Bounds) -> FloatArray:
 
     Examples
     --------
-    >>> from tcgp.sampling import smc
-    >>> smc.as_box([(0, 1), (-1, 1)]).tolist()
+    >>> from tcgp.sampling import particles
+    >>> particles.as_box([(0, 1), (-1, 1)]).tolist()
     [[0.0, 1.0], [-1.0, 1.0]]
     """
     pairs = np.column_stack([bounds.lb, bounds.ub]) if isinstance(bounds, optimize.Bounds) else bounds

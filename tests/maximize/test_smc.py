@@ -49,13 +49,11 @@ def test_lower_confidence_bound_is_maximized_by_following_the_criterion_itself()
     maximum = smc.maximize(criterion, 2, rng=0)
     other = multistart.maximize(criterion, 2, rng=0, anchors=U[np.argsort(y)])
     assert maximum.value == pytest.approx(other.value, abs=1e-6 * np.ptp(y))
-    assert maximum.particles is None
 
 
 def test_last_particles_follow_the_probability_of_improvement():
     target = smc.ImprovementProbability(Valley(), highest=8.0, lowest=1.0)
-    maximum = smc.maximize(_Slope(), 2, rng=0, target=target, n_particles=4000)
-    points = maximum.particles.points
+    points = target.sample(2, 4000, p0=0.7, max_sweeps=10, rng=np.random.default_rng(0)).points
     grid = np.linspace(0.0, 1.0, 100_001)
     density = np.exp(target.log_density(target.features(grid[:, None]), 1.0))
     cdf = np.cumsum(density) / density.sum()
@@ -76,32 +74,13 @@ def test_density_never_falls_below_the_floor():
     np.testing.assert_allclose(target.log_density(at_data, 1.5), [0.0, np.log(1e-5)])
 
 
-def test_kept_particles_are_reused_while_they_fit_and_given_up_when_they_do_not():
-    model, _U, y = _problem("goldstein-price", "gp", 30)
-    criterion = LogExpectedImprovement(model, y.min())
-    target = smc.ImprovementProbability(model, y.max(), y.min())
-    first = smc.maximize(criterion, 2, rng=0, target=target)
-    again = smc.maximize(criterion, 2, rng=1, target=target, particles=first.particles)
-    assert first.restarted
-    assert not again.restarted
-    assert again.n_evaluations < 0.5 * first.n_evaluations
-    assert again.value == pytest.approx(first.value, abs=1e-6)
-
-    best = y.min() - 0.5 * np.ptp(y)
-    better = model.condition(first.x[None], [best])
-    moved = smc.ImprovementProbability(better, y.max(), best)
-    given_up = smc.maximize(
-        LogExpectedImprovement(better, best), 2, rng=2, target=moved, particles=first.particles
-    )
-    assert given_up.restarted
-
-
 def test_result_is_never_worse_than_the_best_particle():
     model, _U, y = _problem("hartmann3", "gp", 30)
     criterion = LogExpectedImprovement(model, y.min())
     target = smc.ImprovementProbability(model, y.max(), y.min())
-    maximum = smc.maximize(criterion, 3, rng=0, target=target)
-    assert maximum.value >= criterion(maximum.particles.points).max()
+    maximum = smc.maximize(criterion, 3, rng=0, target=target, p0=0.7, max_sweeps=10)
+    cloud = target.sample(3, 1000, p0=0.7, max_sweeps=10, rng=np.random.default_rng(0))  # the same
+    assert maximum.value >= criterion(cloud.points).max()
 
 
 class _Slope:

@@ -848,7 +848,7 @@ def test_without_matplotlib_the_demo_shows_the_table_only(tmp_path, capsys, monk
     assert main(["demo", "--seeds", "1", "--n-evals", "6", "--output", str(picture)]) == 0
     captured = capsys.readouterr()
     assert "tcGP" in captured.out
-    assert "install matplotlib" in captured.err
+    assert "needs matplotlib" in captured.err
     assert not picture.exists()
 
 

@@ -1,6 +1,6 @@
 """The report in a real browser: headless Chromium, driven by Playwright.
 
-It needs Playwright, which ``pip install 'tcgp[test]'`` brings, and Chromium: Debian's package (``apt-get install
+It needs Playwright (``pip install playwright``) and Chromium: Debian's package (``apt-get install
 chromium``), which ``make test`` installs where it can, or any other that TCGP_CHROMIUM names.
 """
 
@@ -25,7 +25,7 @@ from tcgp.report import writer as writer_module
 try:
     from playwright.sync_api import sync_playwright
 except ImportError:
-    pytest.skip("no Playwright; get it with: pip install 'tcgp[test]'", allow_module_level=True)
+    pytest.skip("no Playwright; get it with: pip install playwright", allow_module_level=True)
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FOUND = os.environ.get("TCGP_CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)

@@ -75,7 +75,7 @@ def _quartiles(values: FloatArray) -> str:
 
 def _draw(results: dict[str, list[Result]], path: str, minimum: float) -> None:
     if not can_draw():
-        note("install matplotlib for the picture: pip install 'tcgp[plot]'")
+        note("the picture needs matplotlib: pip install matplotlib")
         return
     from tcgp.plotting import plot_convergence
 

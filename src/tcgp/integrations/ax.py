@@ -32,7 +32,7 @@ try:
     from ax.generation_strategy.external_generation_node import ExternalGenerationNode
     from ax.storage.json_store.registry import CORE_DECODER_REGISTRY
 except ImportError as error:
-    raise ImportError("tcgp.integrations.ax needs Ax 1.3 or later: pip install 'tcgp[ax]'") from error
+    raise ImportError("tcgp.integrations.ax needs Ax 1.3 or later: pip install 'ax-platform>=1.3'") from error
 
 __all__ = ["TailCalibratedNode"]
 

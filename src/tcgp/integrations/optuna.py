@@ -40,7 +40,7 @@ try:
     from optuna.trial import FrozenTrial, TrialState
 except ImportError as error:
     raise ImportError(
-        "tcgp.integrations.optuna needs Optuna 4.0 or later: pip install 'tcgp[optuna]'"
+        "tcgp.integrations.optuna needs Optuna 4.0 or later: pip install 'optuna>=4.0'"
     ) from error
 
 __all__ = ["TailCalibratedSampler"]

@@ -16,7 +16,7 @@ try:
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
     raise ImportError(
-        "tcgp.integrations.sklearn needs scikit-learn 1.6 or later: pip install 'tcgp[sklearn]'"
+        "tcgp.integrations.sklearn needs scikit-learn 1.6 or later: pip install 'scikit-learn>=1.6'"
     ) from error
 
 __all__ = ["TailCalibratedRegressor"]

@@ -14,10 +14,10 @@ EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 @pytest.mark.parametrize(
     ("script", "arguments", "expected"),
     [
-        ("optuna_sampler.py", ["--n-trials", "12", "--storage", "sqlite:///study.db"], "tcgp:beta"),
+        ("optuna_sampler.py", ["--n-trials", "12", "--storage", "sqlite:///study.db"], "tcgp:method"),
         ("botorch_loop.py", ["--n-evals", "22"], "last law: beta"),
         ("sklearn_regressor.py", ["--figure", "figure.svg"], "tail-calibrated:"),
-        ("ax_node.py", ["--n-trials", "18"], "last law: beta"),
+        ("ax_node.py", ["--n-trials", "18"], "last model:"),
     ],
 )
 def test_example_runs(script, arguments, expected, tmp_path):

@@ -31,7 +31,8 @@ class TailCalibratedRegressor(RegressorMixin, BaseEstimator):
     Parameters
     ----------
     method : str
-        Predictive model; see `tcgp.fit_model`.
+        The model; see `tcgp.fit_model`. The default is the paper's method; ``"auto"`` is tcGP or reGP, whichever
+        predicts left-out low values better.
     delta : float, optional
         Level of the quantile of y that is the threshold; the method's own by default (0.05, for most).
     smoothness : {0, 1, 2, 3}

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # How many processes run the tests.
 JOBS ?= 2
 
-.PHONY: demo test browser docs lint clean
+.PHONY: demo test browser docs release-check clean
 
 demo: $(VENV)/.demo  ## the main job: GP against tcGP on Goldstein-Price, picture saved as demo.png
 	$(BIN)/tcgp demo
@@ -19,6 +19,9 @@ test: $(VENV)/.test browser  ## lint, type-check, test; every example of the doc
 docs: $(VENV)/.docs  ## the documentation site: build/docs/index.html; a warning or a dead link is an error
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -b html docs build/docs
 	@echo "the site is in build/docs: open build/docs/index.html"
+
+release-check: $(VENV)/.test  ## wheel and sdist in fresh environments, on every Python that is found; see RELEASING.md
+	$(BIN)/python tools/release_check.py
 
 browser:  ## Chromium for the tests of the report: one that is there, or Debian's package if it can be installed
 	@for name in "$$TCGP_CHROMIUM" chromium chromium-browser google-chrome google-chrome-stable; do \

@@ -104,7 +104,7 @@ def _wheels(name: str, resolved: list[dict[str, Any]]) -> tuple[list[dict[str, A
 
 def _needed(items: list[dict[str, Any]], markers: dict[str, str]) -> set[str]:
     """The packages that these require where the markers hold."""
-    needed = set()
+    needed: set[str] = set()
     for item in items:
         for requirement in map(Requirement, item["metadata"].get("requires_dist", [])):
             for extra in ["", *item.get("requested_extras", [])]:

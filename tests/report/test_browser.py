@@ -221,7 +221,7 @@ def test_page_picks_up_a_new_evaluation_and_keeps_its_place(
     x = optimizer.ask()
     optimizer.tell(x, sum(x))
     path.write_text(render(report_data(optimizer, state)), encoding="utf-8")
-    page.wait_for_selector("html[data-drawn=yes][data-evaluations='6']", timeout=10_000)
+    page.wait_for_selector("html[data-drawn=yes][data-evaluations='6']", timeout=60_000)
     assert page.evaluate("scrollY") == 300
 
 
@@ -236,7 +236,7 @@ def test_a_run_can_be_watched_until_it_ends(
     def fun(parameters: dict[str, Any]) -> float:
         calls.append(parameters)
         if len(calls) == 10:
-            go_on.wait(60.0)
+            go_on.wait(600.0)
         return simulate(parameters)
 
     settings = {"n_evals": 16, "n_initial": 8, "rng": 1, "report": path}
@@ -252,7 +252,7 @@ def test_a_run_can_be_watched_until_it_ends(
     finally:
         go_on.set()
         run.join()
-    page.wait_for_selector(".status:has-text('finished')", timeout=20_000)
+    page.wait_for_selector(".status:has-text('finished')", timeout=60_000)
     page.wait_for_selector("html[data-drawn=yes]")
     assert number_of_evaluations(page) == 16
     page.evaluate("window.stays = true")

@@ -7,7 +7,7 @@ JOBS ?= 2
 
 .PHONY: demo test browser docs release-check clean
 
-demo: $(VENV)/.demo  ## the main job: GP against tcGP on Goldstein-Price, picture saved as demo.png
+demo: $(VENV)/.demo  ## the main job: a plain GP, tcGP and auto on Goldstein-Price, picture saved as demo.png
 	$(BIN)/tcgp demo
 
 test: $(VENV)/.test browser  ## lint, type-check, test; every example of the documentation is run

@@ -19,7 +19,9 @@ def models(method):
     y = np.sin(5.0 * X[:, 0]) + X[:, 1] ** 2
     g = np.sin(9.0 * X[:, 0]) + np.abs(X[:, 1] - 0.4) - 1.0  # rough: the models stay unsure of it
     box = [(0.0, 1.0)] * 2
-    return tuple(tcgp.fit_model(X, v, method, bounds=box, rng=0) for v in (y, g, np.cos(12.0 * X[:, 1] * X[:, 0])))
+    return tuple(
+        tcgp.fit_model(X, v, method, bounds=box, rng=0) for v in (y, g, np.cos(12.0 * X[:, 1] * X[:, 0]))
+    )
 
 
 @pytest.mark.parametrize("method", LAWS)

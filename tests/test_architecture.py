@@ -16,7 +16,8 @@ PACKAGE = ROOT / "src" / "tcgp"
 # of the modules and packages directly below tcgp; "" is tcgp/__init__.py, which loads its names when they are used.
 FLOORS = (
     ("", "_typing", "_threads", "_files", "_text"),
-    ("space", "laws", "problems", "sampling"),
+    ("space", "goals", "laws", "problems", "sampling"),
+    ("region",),
     ("gp",),
     ("calibration",),
     ("criteria",),

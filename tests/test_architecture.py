@@ -17,7 +17,9 @@ PACKAGE = ROOT / "src" / "tcgp"
 FLOORS = (
     ("", "_typing", "_threads", "_files", "_text"),
     ("_bounds",),
-    ("space", "laws", "problems", "sampling"),
+    ("space", "expressions", "laws", "problems", "sampling"),
+    ("goals",),
+    ("region",),
     ("gp",),
     ("calibration",),
     ("criteria",),

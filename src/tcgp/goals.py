@@ -6,6 +6,7 @@ import difflib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from tcgp._typing import FloatArray
 from tcgp.expressions import Constraint, Expression, parse_constraint
 from tcgp.space import Point, Space
 
-__all__ = ["Goals", "Limit", "interpret", "parameter_names"]
+__all__ = ["Goals", "Limit", "interpret", "parameter_names", "read_outputs"]
 
 Outputs = Mapping[str, float | None]
 
@@ -108,8 +109,16 @@ class Goals:
             )
         self.outputs = tuple(dict.fromkeys(named))
 
-    def read(self, answer: object) -> tuple[float | None, dict[str, float | None] | None, str | None]:
+    def read(
+        self, answer: object, reasons: Mapping[str, str] | None = None
+    ) -> tuple[float | None, dict[str, float | None] | None, str | None]:
         """What a function's answer means: the objective's value, the outputs, and why there is no value if so.
+
+        Parameters
+        ----------
+        answer : float, mapping or anything else
+        reasons : mapping, optional
+            Why outputs have no value, where that is known.
 
         Examples
         --------
@@ -126,16 +135,15 @@ class Goals:
             if value is not None and self.objective is not None:
                 return None, None, f"there is a number and no output {self.objective!r}: return a mapping"
             return value, None, reason
-        outputs, reasons = {}, {}
-        for name, item in answer.items():
-            outputs[str(name)], reasons[str(name)] = interpret(item)
+        outputs, found = read_outputs(answer)
+        why = {**found, **(reasons or {})}
         if self.objective is None:
             names = ", ".join(map(repr, outputs))
             return None, outputs, f"objective must name one of the outputs {names}, got None"
         for name in self.outputs:
             if outputs.get(name) is None:
-                why = f"the output {name!r} is missing"
-                return None, outputs, why if name not in outputs else f"the output {name!r}: {reasons[name]}"
+                trouble = f": {why[name]}" if name in why else " is missing"
+                return None, outputs, f"the output {name!r}{trouble}"
         return outputs[self.objective], outputs, None
 
     def limit_values(self, x: Point, outputs: Outputs | None) -> list[float]:
@@ -168,6 +176,20 @@ def interpret(answer: object) -> tuple[float | None, str | None]:
     if value is None:
         return None, f"{shorten(repr(answer))} is not a number"
     return (value, None) if math.isfinite(value) else (None, f"the value is {value}")
+
+
+def read_outputs(answer: Mapping[Any, object]) -> tuple[dict[str, float | None], dict[str, str]]:
+    """The outputs in a mapping as finite floats, and why some of them are None.
+
+    Examples
+    --------
+    >>> from tcgp.goals import read_outputs
+    >>> read_outputs({"mass": 3, "stress": float("nan")})
+    ({'mass': 3.0, 'stress': None}, {'stress': 'the value is nan'})
+    """
+    read = {str(name): interpret(item) for name, item in answer.items()}
+    values = {name: value for name, (value, _) in read.items()}
+    return values, {name: reason for name, (_, reason) in read.items() if reason is not None}
 
 
 def parameter_names(space: Space) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +68,7 @@ class Evaluation:
         cls,
         x: Point,
         y: object,
-        reason: str | None = None,
+        reason: str | Mapping[str, str] | None = None,
         seconds: float | None = None,
         goals: Goals | None = None,
     ) -> Evaluation:
@@ -81,16 +82,20 @@ class Evaluation:
         >>> Evaluation.of([0.5], "rubbish").reason
         "'rubbish' is not a number"
         """
-        if reason is not None and not isinstance(reason, str):
-            raise ValueError(f"reason must be a string or None, got {reason!r}")
+        reasons = reason if isinstance(reason, Mapping) else {}
+        given = None if isinstance(reason, Mapping) else reason
+        if not all(isinstance(text, str) for text in (given or "", *reasons.values())):
+            raise ValueError(
+                f"reason must be a string, a mapping from outputs to strings, or None, got {reason!r}"
+            )
         if seconds is not None and not (isinstance(seconds, numbers.Real) and 0.0 <= seconds < math.inf):
             raise ValueError(f"seconds must be a number >= 0 or None, got {seconds!r}")
         if goals is None:
             (value, why), outputs = interpret(y), None
         else:
-            value, outputs, why = goals.read(y)
+            value, outputs, why = goals.read(y, reasons)
         duration = None if seconds is None else float(seconds)
-        return cls(x, value, None if value is not None else reason or why, duration, outputs=outputs)
+        return cls(x, value, None if value is not None else given or why, duration, outputs=outputs)
 
     def same_outcome(self, other: Evaluation) -> bool:
         """Whether two evaluations of a point agree."""

@@ -15,9 +15,12 @@ from tcgp._typing import FloatArray
 from tcgp.expressions import Constraint, Expression, parse_constraint
 from tcgp.space import Point, Space
 
-__all__ = ["Goals", "Limit", "interpret", "parameter_names", "read_outputs"]
+__all__ = ["Goals", "Limit", "Margin", "interpret", "parameter_names", "read_outputs"]
 
 Outputs = Mapping[str, float | None]
+
+# A limit is active where it is kept by less than this share of the spread of its values.
+ACTIVE = 0.02
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,63 @@ class Limit:
     def excess(self, values: FloatArray) -> FloatArray:
         """How far values of ``sign * expression`` lie above the bound; negative where the limit is kept."""
         return values - self.bound
+
+
+@dataclass(frozen=True)
+class Margin:
+    """How an evaluation stands with a limit; as text, in words.
+
+    Attributes
+    ----------
+    limit : Limit
+    value : float
+        Of the limit's expression, as the user wrote it.
+    excess : float
+        How far it lies beyond the limit; negative where the limit is kept.
+    spread : float
+        Size of usual differences between such values.
+
+    Examples
+    --------
+    >>> from tcgp import Space
+    >>> from tcgp.goals import Goals, Margin
+    >>> (limit,) = Goals(Space([(0, 1)]), "mass", ["stress <= 250"]).limits
+    >>> print(Margin(limit, value=249.5, excess=-0.5, spread=100.0))
+    stress <= 250: 249.5, 0.5 below the limit (active)
+    """
+
+    limit: Limit
+    value: float
+    excess: float
+    spread: float
+
+    @property
+    def bound(self) -> float:
+        """The limit, with the sign that the user gave it."""
+        return self.limit.sign * self.limit.bound
+
+    @property
+    def kept(self) -> bool:
+        """Whether the limit is kept."""
+        return self.excess <= 0.0
+
+    @property
+    def active(self) -> bool:
+        """Whether the limit is kept, and only just."""
+        return self.kept and -self.excess <= ACTIVE * self.spread
+
+    @property
+    def words(self) -> str:
+        """The value, and how far it is from the limit."""
+        if math.isnan(self.excess):
+            return "not known"
+        if not self.kept:
+            return f"{self.value:.6g}, violated by {self.excess:.3g}"
+        side = "below" if self.limit.sign > 0.0 else "above"
+        return f"{self.value:.6g}, {-self.excess:.3g} {side} the limit{' (active)' if self.active else ''}"
+
+    def __str__(self) -> str:
+        return f"{self.limit.text}: {self.words}"
 
 
 class Goals:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tcgp._typing import BoolArray, FloatArray
-from tcgp.goals import Goals, interpret
+from tcgp.goals import Goals, Margin, interpret
 from tcgp.space import Point, Space
 
 if TYPE_CHECKING:
@@ -102,8 +102,9 @@ class Evaluation:
         return self.y == other.y and self.outputs == other.outputs
 
     def outcome(self) -> str:
-        """The value, or that it failed, in a word."""
-        return "a failure" if self.y is None else repr(self.y)
+        """The value, or that it failed, in a word; and the outputs, if there are some."""
+        value = "a failure" if self.y is None else repr(self.y)
+        return value if self.outputs is None else f"{value} with the outputs {self.outputs!r}"
 
 
 @dataclass(frozen=True)
@@ -238,16 +239,19 @@ class History:
 
     @property
     def least_violating(self) -> Evaluation | None:
-        """The evaluation that comes nearest to keeping all limits, or None if none has succeeded.
+        """The evaluation that comes nearest to keeping all limits, or None if none has succeeded."""
+        return self._succeeded[int(np.argmin(self.violations))] if self._succeeded else None
+
+    @property
+    def violations(self) -> FloatArray:
+        """How far each success is from keeping all limits, of shape (n,): zero if it does.
 
         Excesses over a limit are measured in units of their standard deviation over all evaluations.
         """
-        if not self._succeeded:
-            return None
         excess = np.maximum(self.excesses, 0.0)
-        scale = self.excesses.std(axis=0)
+        scale = np.nanstd(self.excesses, axis=0) if len(excess) else np.ones(excess.shape[1])
         total = (excess / np.where(scale > 0.0, scale, 1.0)).sum(axis=1)
-        return self._succeeded[int(np.argmin(total))]
+        return np.where(np.isnan(total), np.inf, total)
 
     @property
     def successes(self) -> tuple[FloatArray, FloatArray]:
@@ -281,6 +285,18 @@ class History:
     def keeps_limits(self, evaluation: Evaluation) -> bool:
         """Whether an evaluation succeeded and keeps all limits."""
         return not evaluation.failed and all(excess <= 0.0 for excess in self._excesses_of(evaluation))
+
+    def margins(self, evaluation: Evaluation) -> list[Margin]:
+        """How an evaluation that succeeded stands with each limit."""
+        if not self.goals.limits:
+            return []
+        values = self.goals.limit_values(evaluation.x, evaluation.outputs)
+        # Tenths are left out at both ends: one value at a pole must not make all others look alike.
+        low, high = np.nanquantile(self.excesses, [0.1, 0.9], axis=0)
+        return [
+            Margin(limit, limit.sign * value, value - limit.bound, float(spread))
+            for limit, value, spread in zip(self.goals.limits, values, high - low, strict=True)
+        ]
 
     @property
     def _succeeded(self) -> list[Evaluation]:

@@ -78,6 +78,15 @@ class Objective:
         """What is read, in words."""
         return "standard output" if self.file is None else f"the file {self.file!r}"
 
+    @property
+    def described(self) -> str:
+        """Where the value is, in words."""
+        if self.key is not None:
+            return f"the key {self.key!r} of the JSON object in {self.where}"
+        if self.pattern is not None:
+            return f"the last match of {self.pattern!r} in {self.where}"
+        return f"the last number on the last line of {self.where}"
+
     def read(self, directory: Path) -> float:
         """The value that the run in ``directory`` left; RunFailed if there is none."""
         return self.value(self.text(directory))

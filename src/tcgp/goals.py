@@ -92,17 +92,17 @@ class Margin:
         return self.kept and -self.excess <= ACTIVE * self.spread
 
     @property
-    def words(self) -> str:
-        """The value, and how far it is from the limit."""
+    def distance(self) -> str:
+        """How far the value is from the limit, in words."""
         if math.isnan(self.excess):
             return "not known"
         if not self.kept:
-            return f"{self.value:.6g}, violated by {self.excess:.3g}"
+            return f"violated by {self.excess:.3g}"
         side = "below" if self.limit.sign > 0.0 else "above"
-        return f"{self.value:.6g}, {-self.excess:.3g} {side} the limit{' (active)' if self.active else ''}"
+        return f"{-self.excess:.3g} {side} the limit{' (active)' if self.active else ''}"
 
     def __str__(self) -> str:
-        return f"{self.limit.text}: {self.words}"
+        return f"{self.limit.text}: {self.value:.6g}, {self.distance}"
 
 
 class Goals:

@@ -268,6 +268,13 @@ class History:
         return self._arrays().excesses
 
     @property
+    def output_names(self) -> list[str]:
+        """All outputs that evaluations have: those that goals name first, the others in order of appearance."""
+        seen = dict.fromkeys(name for e in self.evaluations for name in e.outputs or ())
+        wanted = self.goals.outputs
+        return [*(n for n in wanted if n in seen), *(n for n in seen if n not in wanted)]
+
+    @property
     def feasible(self) -> BoolArray:
         """Whether each success keeps all limits, of shape (n,)."""
         return np.asarray((self.excesses <= 0.0).all(axis=1))

@@ -343,6 +343,11 @@ class Optimizer:
         return self._proposer.acquisition.surrogate
 
     @property
+    def limit_surrogates(self) -> list[Surrogate]:
+        """For each limit on outputs, fits of how far they lie above it; see `History.excesses`."""
+        return list(self._proposer.acquisition.limit_surrogates)
+
+    @property
     def model(self) -> Model | None:
         """Model behind the last point that one chose, on the unit cube; None before that, and after a resume.
 

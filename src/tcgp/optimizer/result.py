@@ -111,21 +111,16 @@ def columns_of(history: History) -> list[str]:
             found.append(name)
         return found
 
-    values = free(_outputs(history) or ["value"])
+    values = free(history.output_names or ["value"])
     return [*free(["id"]), *parameters, *values, *free(["feasible", "reason", "seconds"])]
 
 
 def rows_of(history: History) -> list[dict[str, Any]]:
     """Every evaluation as a row: its number, parameters, objective or outputs, and how it ended."""
-    columns, outputs = columns_of(history), _outputs(history)
+    columns, outputs = columns_of(history), history.output_names
     rows = []
     for e in history.evaluations:
         values = [(e.outputs or {}).get(name) for name in outputs] if outputs else [e.y]
         row = [e.id, *e.x, *values, history.keeps_limits(e), e.reason, e.seconds]
         rows.append(dict(zip(columns, row, strict=True)))
     return rows
-
-
-def _outputs(history: History) -> list[str]:
-    """All outputs that evaluations have, in order of appearance."""
-    return list(dict.fromkeys(name for e in history.evaluations for name in e.outputs or ()))

@@ -73,8 +73,16 @@ class LimitDiagnosis:
             return "too optimistic, it expects the limit to be kept more often than it is"
         return "too pessimistic, it expects the limit to be kept less often than it is"
 
-    def __str__(self) -> str:
+    @property
+    def summary(self) -> str:
+        """How often the limit is kept, and what the model expected, in a sentence."""
         count = {0: "none of the", self.n: "all"}.get(self.kept, f"{self.kept} of the")
+        return (
+            f"The limit is kept by {count} {self.n} evaluations; predicting each from all others, the model expected "
+            f"{self.expected:.1f}: {self.verdict}."
+        )
+
+    def __str__(self) -> str:
         low, high = (f"{100 * level:.0f} %" for level in SURE)
         named = {
             "safe": f"called safe (probability above {high})",
@@ -82,10 +90,7 @@ class LimitDiagnosis:
             "hopeless": f"called hopeless (below {low})",
         }
         bands = [f"of those {named[band.label]} by {band.kept} of {band.n}" for band in self.bands]
-        return (
-            f"The limit is kept by {count} {self.n} evaluations; predicting each from all others, the model expected "
-            f"{self.expected:.1f}: {self.verdict}. It is kept, {', '.join(bands)}."
-        )
+        return f"{self.summary} It is kept, {', '.join(bands)}."
 
 
 def diagnose_limit(model: Model, limit: float = 0.0) -> LimitDiagnosis:

@@ -6,6 +6,7 @@ import difflib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +15,12 @@ from tcgp._typing import FloatArray
 from tcgp.expressions import Constraint, Expression, parse_constraint
 from tcgp.space import Point, Space
 
-__all__ = ["Goals", "Limit", "interpret", "parameter_names"]
+__all__ = ["Goals", "Limit", "Margin", "interpret", "parameter_names", "read_outputs"]
 
 Outputs = Mapping[str, float | None]
+
+# A limit is active where it is kept by less than this share of the spread of its values.
+ACTIVE = 0.02
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,63 @@ class Limit:
     def excess(self, values: FloatArray) -> FloatArray:
         """How far values of ``sign * expression`` lie above the bound; negative where the limit is kept."""
         return values - self.bound
+
+
+@dataclass(frozen=True)
+class Margin:
+    """How an evaluation stands with a limit; as text, in words.
+
+    Attributes
+    ----------
+    limit : Limit
+    value : float
+        Of the limit's expression, as the user wrote it.
+    excess : float
+        How far it lies beyond the limit; negative where the limit is kept.
+    spread : float
+        Size of usual differences between such values.
+
+    Examples
+    --------
+    >>> from tcgp import Space
+    >>> from tcgp.goals import Goals, Margin
+    >>> (limit,) = Goals(Space([(0, 1)]), "mass", ["stress <= 250"]).limits
+    >>> print(Margin(limit, value=249.5, excess=-0.5, spread=100.0))
+    stress <= 250: 249.5, 0.5 below the limit (active)
+    """
+
+    limit: Limit
+    value: float
+    excess: float
+    spread: float
+
+    @property
+    def bound(self) -> float:
+        """The limit, with the sign that the user gave it."""
+        return self.limit.sign * self.limit.bound
+
+    @property
+    def kept(self) -> bool:
+        """Whether the limit is kept."""
+        return self.excess <= 0.0
+
+    @property
+    def active(self) -> bool:
+        """Whether the limit is kept, and only just."""
+        return self.kept and -self.excess <= ACTIVE * self.spread
+
+    @property
+    def distance(self) -> str:
+        """How far the value is from the limit, in words."""
+        if math.isnan(self.excess):
+            return "not known"
+        if not self.kept:
+            return f"violated by {self.excess:.3g}"
+        side = "below" if self.limit.sign > 0.0 else "above"
+        return f"{-self.excess:.3g} {side} the limit{' (active)' if self.active else ''}"
+
+    def __str__(self) -> str:
+        return f"{self.limit.text}: {self.value:.6g}, {self.distance}"
 
 
 class Goals:
@@ -109,8 +170,16 @@ class Goals:
             )
         self.outputs = tuple(dict.fromkeys(named))
 
-    def read(self, answer: object) -> tuple[float | None, dict[str, float | None] | None, str | None]:
+    def read(
+        self, answer: object, reasons: Mapping[str, str] | None = None
+    ) -> tuple[float | None, dict[str, float | None] | None, str | None]:
         """What a function's answer means: the objective's value, the outputs, and why there is no value if so.
+
+        Parameters
+        ----------
+        answer : float, mapping or anything else
+        reasons : mapping, optional
+            Why outputs have no value, where that is known.
 
         Examples
         --------
@@ -127,16 +196,15 @@ class Goals:
             if value is not None and self.objective is not None:
                 return None, None, f"there is a number and no output {self.objective!r}: return a mapping"
             return value, None, reason
-        outputs, reasons = {}, {}
-        for name, item in answer.items():
-            outputs[str(name)], reasons[str(name)] = interpret(item)
+        outputs, found = read_outputs(answer)
+        why = {**found, **(reasons or {})}
         if self.objective is None:
             names = ", ".join(map(repr, outputs))
             return None, outputs, f"objective must name one of the outputs {names}, got None"
         for name in self.outputs:
             if outputs.get(name) is None:
-                why = f"the output {name!r} is missing"
-                return None, outputs, why if name not in outputs else f"the output {name!r}: {reasons[name]}"
+                trouble = f": {why[name]}" if name in why else " is missing"
+                return None, outputs, f"the output {name!r}{trouble}"
         return outputs[self.objective], outputs, None
 
     def limit_values(self, x: Point, outputs: Outputs | None) -> list[float]:
@@ -169,6 +237,20 @@ def interpret(answer: object) -> tuple[float | None, str | None]:
     if value is None:
         return None, f"{shorten(repr(answer))} is not a number"
     return (value, None) if math.isfinite(value) else (None, f"the value is {value}")
+
+
+def read_outputs(answer: Mapping[Any, object]) -> tuple[dict[str, float | None], dict[str, str]]:
+    """The outputs in a mapping as finite floats, and why some of them are None.
+
+    Examples
+    --------
+    >>> from tcgp.goals import read_outputs
+    >>> read_outputs({"mass": 3, "stress": float("nan")})
+    ({'mass': 3.0, 'stress': None}, {'stress': 'the value is nan'})
+    """
+    read = {str(name): interpret(item) for name, item in answer.items()}
+    values = {name: value for name, (value, _) in read.items()}
+    return values, {name: reason for name, (_, reason) in read.items() if reason is not None}
 
 
 def parameter_names(space: Space) -> list[str]:

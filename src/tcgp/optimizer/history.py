@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tcgp._typing import BoolArray, FloatArray
-from tcgp.goals import Goals, interpret
+from tcgp.goals import Goals, Margin, interpret
 from tcgp.space import Point, Space
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Evaluation:
         cls,
         x: Point,
         y: object,
-        reason: str | None = None,
+        reason: str | Mapping[str, str] | None = None,
         seconds: float | None = None,
         goals: Goals | None = None,
     ) -> Evaluation:
@@ -81,24 +82,29 @@ class Evaluation:
         >>> Evaluation.of([0.5], "rubbish").reason
         "'rubbish' is not a number"
         """
-        if reason is not None and not isinstance(reason, str):
-            raise ValueError(f"reason must be a string or None, got {reason!r}")
+        reasons = reason if isinstance(reason, Mapping) else {}
+        given = None if isinstance(reason, Mapping) else reason
+        if not all(isinstance(text, str) for text in (given or "", *reasons.values())):
+            raise ValueError(
+                f"reason must be a string, a mapping from outputs to strings, or None, got {reason!r}"
+            )
         if seconds is not None and not (isinstance(seconds, numbers.Real) and 0.0 <= seconds < math.inf):
             raise ValueError(f"seconds must be a number >= 0 or None, got {seconds!r}")
         if goals is None:
             (value, why), outputs = interpret(y), None
         else:
-            value, outputs, why = goals.read(y)
+            value, outputs, why = goals.read(y, reasons)
         duration = None if seconds is None else float(seconds)
-        return cls(x, value, None if value is not None else reason or why, duration, outputs=outputs)
+        return cls(x, value, None if value is not None else given or why, duration, outputs=outputs)
 
     def same_outcome(self, other: Evaluation) -> bool:
         """Whether two evaluations of a point agree."""
         return self.y == other.y and self.outputs == other.outputs
 
     def outcome(self) -> str:
-        """The value, or that it failed, in a word."""
-        return "a failure" if self.y is None else repr(self.y)
+        """The value, or that it failed, in a word; and the outputs, if there are some."""
+        value = "a failure" if self.y is None else repr(self.y)
+        return value if self.outputs is None else f"{value} with the outputs {self.outputs!r}"
 
 
 @dataclass(frozen=True)
@@ -233,16 +239,19 @@ class History:
 
     @property
     def least_violating(self) -> Evaluation | None:
-        """The evaluation that comes nearest to keeping all limits, or None if none has succeeded.
+        """The evaluation that comes nearest to keeping all limits, or None if none has succeeded."""
+        return self._succeeded[int(np.argmin(self.violations))] if self._succeeded else None
+
+    @property
+    def violations(self) -> FloatArray:
+        """How far each success is from keeping all limits, of shape (n,): zero if it does.
 
         Excesses over a limit are measured in units of their standard deviation over all evaluations.
         """
-        if not self._succeeded:
-            return None
         excess = np.maximum(self.excesses, 0.0)
-        scale = self.excesses.std(axis=0)
+        scale = np.nanstd(self.excesses, axis=0) if len(excess) else np.ones(excess.shape[1])
         total = (excess / np.where(scale > 0.0, scale, 1.0)).sum(axis=1)
-        return self._succeeded[int(np.argmin(total))]
+        return np.where(np.isnan(total), np.inf, total)
 
     @property
     def successes(self) -> tuple[FloatArray, FloatArray]:
@@ -257,6 +266,13 @@ class History:
     def excesses(self) -> FloatArray:
         """How far each success lies above each limit, of shape (n, k); negative where the limit is kept."""
         return self._arrays().excesses
+
+    @property
+    def output_names(self) -> list[str]:
+        """All outputs that evaluations have: those that goals name first, the others in order of appearance."""
+        seen = dict.fromkeys(name for e in self.evaluations for name in e.outputs or ())
+        wanted = self.goals.outputs
+        return [*(n for n in wanted if n in seen), *(n for n in seen if n not in wanted)]
 
     @property
     def feasible(self) -> BoolArray:
@@ -276,6 +292,18 @@ class History:
     def keeps_limits(self, evaluation: Evaluation) -> bool:
         """Whether an evaluation succeeded and keeps all limits."""
         return not evaluation.failed and all(excess <= 0.0 for excess in self._excesses_of(evaluation))
+
+    def margins(self, evaluation: Evaluation) -> list[Margin]:
+        """How an evaluation that succeeded stands with each limit."""
+        if not self.goals.limits:
+            return []
+        values = self.goals.limit_values(evaluation.x, evaluation.outputs)
+        # Tenths are left out at both ends: one value at a pole must not make all others look alike.
+        low, high = np.nanquantile(self.excesses, [0.1, 0.9], axis=0)
+        return [
+            Margin(limit, limit.sign * value, value - limit.bound, float(spread))
+            for limit, value, spread in zip(self.goals.limits, values, high - low, strict=True)
+        ]
 
     @property
     def _succeeded(self) -> list[Evaluation]:

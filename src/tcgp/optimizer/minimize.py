@@ -377,7 +377,10 @@ class _Watchers:
         self._optimizer, self._callback, self._reporter = optimizer, callback, reporter
         self.asked_to_stop = False
         self.message = "an error ended the run"  # unless it ends otherwise
-        self._line = ProgressLine(n_evals, optimizer.history.n_done) if progress else None
+        self._line: ProgressLine | None = None
+        if progress:
+            value = "value that keeps all constraints" if optimizer.history.goals.limits else "value"
+            self._line = ProgressLine(n_evals, optimizer.history.n_done, without_best=f"no {value} yet")
 
     def look(self) -> None:
         """Show what there is after an evaluation."""

@@ -273,7 +273,14 @@ class Optimizer:
         self._proposer.queue.append(point)
 
     @_atomic
-    def tell(self, x: object, y: object, *, reason: str | None = None, seconds: float | None = None) -> None:
+    def tell(
+        self,
+        x: object,
+        y: object,
+        *,
+        reason: str | Mapping[str, str] | None = None,
+        seconds: float | None = None,
+    ) -> None:
         """Report the value of the function at a point, or at several.
 
         Any point of the space may be told, asked or not. Telling the same again is ignored; another value for
@@ -285,8 +292,8 @@ class Optimizer:
         y : float or mapping, or list of them
             The value, or all outputs by name if ``objective`` names one. NaN, an infinity or None means that the
             evaluation failed: the point stays in the history, out of the model and out of the best.
-        reason : str, optional
-            Why an evaluation failed.
+        reason : str or mapping, optional
+            Why an evaluation failed; or, by their names, why outputs have no value.
         seconds : float, optional
             How long each evaluation took: for the report, and for nothing else.
         """
@@ -334,6 +341,11 @@ class Optimizer:
     def surrogate(self) -> Surrogate:
         """Fits of the objective along the run, and their states."""
         return self._proposer.acquisition.surrogate
+
+    @property
+    def limit_surrogates(self) -> list[Surrogate]:
+        """For each limit on outputs, fits of how far they lie above it; see `History.excesses`."""
+        return list(self._proposer.acquisition.limit_surrogates)
 
     @property
     def model(self) -> Model | None:

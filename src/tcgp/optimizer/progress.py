@@ -23,10 +23,18 @@ class ProgressLine:
         How many of them were made before now.
     stream : file, optional
         Standard error by default.
+    without_best : str
+        What to say as long as there is no best value.
     """
 
-    def __init__(self, total: int, before: int = 0, stream: TextIO | None = None) -> None:
-        self.total, self.before = total, before
+    def __init__(
+        self,
+        total: int,
+        before: int = 0,
+        stream: TextIO | None = None,
+        without_best: str = "no value yet",
+    ) -> None:
+        self.total, self.before, self.without_best = total, before, without_best
         self.stream = sys.stderr if stream is None else stream
         self._start = time.monotonic()
         self._shown = -SECONDS_BETWEEN_LINES
@@ -47,7 +55,7 @@ class ProgressLine:
     def _line(self, done: int, best: float | None, failed: int, elapsed: float) -> str:
         filled = min(WIDTH * done // max(self.total, 1), WIDTH)
         parts = [f"[{'#' * filled}{'.' * (WIDTH - filled)}] {done}/{self.total}"]
-        parts.append("no value yet" if best is None else f"best {best:.6g}")
+        parts.append(self.without_best if best is None else f"best {best:.6g}")
         if failed:
             parts.append(f"{failed} failed")
         parts.append(_clock(elapsed))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from tcgp.optimizer.history import History
 if TYPE_CHECKING:
     from tcgp.optimizer.optimizer import Optimizer
 
-__all__ = ["Result", "rows_of"]
+__all__ = ["Result", "columns_of", "rows_of"]
 
 
 class Result(OptimizeResult):  # type: ignore[misc]
@@ -96,13 +97,30 @@ class Result(OptimizeResult):  # type: ignore[misc]
         return plotting.plot_result(self, **options)
 
 
+def columns_of(history: History) -> list[str]:
+    """Names of the columns of `rows_of`: a name that is taken, by a parameter or an output, gets a line below."""
+    parameters = parameter_names(history.space)
+    taken = set(parameters)
+
+    def free(names: Sequence[str]) -> list[str]:
+        found = []
+        for name in names:
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            found.append(name)
+        return found
+
+    values = free(history.output_names or ["value"])
+    return [*free(["id"]), *parameters, *values, *free(["feasible", "reason", "seconds"])]
+
+
 def rows_of(history: History) -> list[dict[str, Any]]:
     """Every evaluation as a row: its number, parameters, objective or outputs, and how it ended."""
-    names = parameter_names(history.space)
-    outputs = list(dict.fromkeys(name for e in history.evaluations for name in e.outputs or ()))
+    columns, outputs = columns_of(history), history.output_names
     rows = []
     for e in history.evaluations:
-        values = {"value": e.y} if not outputs else {name: (e.outputs or {}).get(name) for name in outputs}
-        ending = {"feasible": history.keeps_limits(e), "reason": e.reason, "seconds": e.seconds}
-        rows.append({"id": e.id, **dict(zip(names, e.x, strict=True)), **values, **ending})
+        values = [(e.outputs or {}).get(name) for name in outputs] if outputs else [e.y]
+        row = [e.id, *e.x, *values, history.keeps_limits(e), e.reason, e.seconds]
+        rows.append(dict(zip(columns, row, strict=True)))
     return rows

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from tcgp._text import shorten
-from tcgp.goals import interpret
+from tcgp.goals import interpret, read_outputs
 
 __all__ = ["Crew", "Outcome", "WorkersError", "crew_for", "evaluate"]
 
@@ -33,10 +33,19 @@ class WorkersError(RuntimeError):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of an evaluation: a value or several outputs, or the reason why there is none; and how long it took."""
+    """What came of an evaluation, and how long it took.
+
+    Attributes
+    ----------
+    value : float, dict or None
+        The value, or all outputs by name.
+    reason : str, dict or None
+        Why there is no value; or, by their names, why outputs have none.
+    seconds : float or None
+    """
 
     value: float | dict[str, float | None] | None
-    reason: str | None = None
+    reason: str | dict[str, str] | None = None
     seconds: float | None = field(default=None, compare=False, repr=False)
 
 
@@ -59,7 +68,8 @@ def evaluate(fun: Function, argument: Any) -> Outcome:
         return Outcome(None, reason, time.monotonic() - start)
     seconds = time.monotonic() - start
     if isinstance(answer, Mapping):  # what its outputs mean, the goals say
-        return Outcome({str(name): interpret(value)[0] for name, value in answer.items()}, None, seconds)
+        values, reasons = read_outputs(answer)
+        return Outcome(values, reasons or None, seconds)
     return Outcome(*interpret(answer), seconds)
 
 

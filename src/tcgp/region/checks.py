@@ -35,8 +35,8 @@ def parameter_names(space: Space) -> tuple[str, ...]:
     return space.names or tuple(f"x{i}" for i in range(len(space)))
 
 
-def slope(dimension: Real, value: float) -> float:
-    """Derivative of a real parameter with respect to its code, at a value."""
+def slope(dimension: Real, value: Any) -> Any:
+    """Derivative of a real parameter with respect to its code, at a value or at many."""
     return (
         value * math.log(dimension.high / dimension.low) if dimension.log else dimension.high - dimension.low
     )

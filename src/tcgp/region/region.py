@@ -14,7 +14,7 @@ from tcgp.region.checks import Check, Numbers, Predicate, as_checks, parameter_n
 from tcgp.region.cloud import Cloud, find_cloud
 from tcgp.region.conflicts import describe_closest, join, smallest_conflict
 from tcgp.region.polytope import Polytope, linear_rows
-from tcgp.region.tables import table_of_codes, table_of_points, table_of_shares
+from tcgp.region.tables import Table, table_of_codes, table_of_points, table_of_shares
 from tcgp.space import ENUMERABLE, Integer, Point, Real, Space
 
 __all__ = ["EmptyRegionError", "Region"]
@@ -84,6 +84,19 @@ class Region:
         """Whether there are no constraints."""
         return not self.checks
 
+    @cached_property
+    def straight(self) -> BoolArray:
+        """Which of the `slacks`, those of expressions, are linear in the real coordinates, the others held."""
+        curved = {name for name, dimension in self._real.items() if dimension.log}
+        linear = [not c.names & curved and c.is_linear_in(list(self._real)) for c in self._expressions]
+        limits = [int(math.isfinite(c.lower)) + int(math.isfinite(c.upper)) for c in self._expressions]
+        return np.repeat(np.array(linear, dtype=bool), limits)
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether all constraints give numbers, and so a direction to search in."""
+        return not self._predicates
+
     def allows(self, points: Sequence[Point]) -> BoolArray:
         """Which points satisfy all the constraints, exactly.
 
@@ -95,21 +108,12 @@ class Region:
         -------
         boolean array of shape (m,)
         """
-        table = table_of_points(self.space, points)
-        allowed = np.ones(len(points), dtype=bool)
-        for constraint in self._expressions:
-            allowed &= constraint.violation(table) == 0.0
-        return self._without_refused(allowed, points)
+        return self._without_refused(self._holds(table_of_points(self.space, points), len(points)), points)
 
     def allows_codes(self, codes: FloatArray) -> BoolArray:
         """Which codes, of shape (m, dim), belong to allowed points, up to the rounding of decoding: fast."""
-        table = table_of_codes(self.space, codes)
-        allowed = np.ones(len(codes), dtype=bool)
-        for constraint in self._expressions:
-            allowed &= constraint.violation(table) == 0.0
-        if self._numbers or self._predicates:
-            allowed = self._without_refused(allowed, self.space.decode(codes))
-        return allowed
+        allowed = self._holds(table_of_codes(self.space, codes), len(codes))
+        return self._without_refused(allowed, self.space.decode(codes)) if self._is_slow else allowed
 
     def violations(self, points: Sequence[Point]) -> FloatArray:
         """How much each point violates each constraint.
@@ -132,38 +136,46 @@ class Region:
         ]
         return np.array(columns, dtype=np.float64).reshape(len(columns), len(points)).T
 
-    def slacks(self, point: Point) -> tuple[FloatArray, FloatArray]:
-        """Distances of the constraints to their limits at an allowed point, and their gradients.
+    def slacks(self, codes: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Distances of the constraints to their limits, and their gradients; up to the rounding of decoding.
 
         Constraints that give no number are left out.
 
+        Parameters
+        ----------
+        codes : array of shape (m, dim)
+
         Returns
         -------
-        slacks : array of shape (k,)
-            Not negative where the constraints hold.
-        gradients : array of shape (k, dim)
-            With respect to the code of the point; zero along coordinates that are not real.
+        slacks : array of shape (m, k)
+            Not negative where the constraints hold, and NaN where they are not defined.
+        gradients : array of shape (m, k, dim)
+            Zero along coordinates that are not real.
         """
-        names, dimensions = parameter_names(self.space), self.space.dimensions
-        real = [i for i, dimension in enumerate(dimensions) if isinstance(dimension, Real)]
-        table = {name: column[0] for name, column in table_of_points(self.space, [point]).items()}
-        slacks: list[FloatArray] = []
-        rows: list[FloatArray] = []  # derivatives with respect to the real parameters
+        table = table_of_codes(self.space, codes)
+        names = list(self._real)
+        columns = [np.broadcast_to(slope(d, table[name]), len(codes)) for name, d in self._real.items()]
+        slopes = np.column_stack([np.empty((len(codes), 0)), *columns])
+        slacks = [np.empty((len(codes), 0))]
+        gradients = [np.empty((len(codes), 0, len(names)))]
         for constraint in self._expressions:
-            value, gradient = constraint.expression.value_and_gradient(table, [names[i] for i in real])
-            row = np.array([gradient[names[i]] for i in real], dtype=np.float64)
+            value, derivatives = constraint.expression.value_and_gradient(table, names)
+            gradient = np.column_stack([slopes[:, :0], *derivatives.values()]) * slopes
             for limit, sign in ((constraint.lower, 1.0), (constraint.upper, -1.0)):
                 if math.isfinite(limit):
-                    slacks.append(np.atleast_1d(sign * (value - limit)))
-                    rows.append(sign * row[None])
-        for numbers in self._numbers:
-            slacks.append(numbers.slacks(point))
-            rows.append(numbers.slack_gradients(point)[:, real])
-        k = sum(len(part) for part in slacks)
-        gradients = np.zeros((k, self.space.dim))
-        slopes = [slope(dimension, point[i]) for i in real if isinstance(dimension := dimensions[i], Real)]
-        gradients[:, self.space.real_coordinates] = np.concatenate([np.empty((0, len(real))), *rows]) * slopes
-        return np.concatenate([np.empty(0), *slacks]), gradients
+                    slacks.append(sign * (value - limit)[:, None])
+                    gradients.append(sign * gradient[:, None])
+        if self._numbers:
+            points = self.space.decode(codes)
+            real = [isinstance(dimension, Real) for dimension in self.space.dimensions]
+            for numbers in self._numbers:
+                slacks.append(np.array([numbers.slacks(point) for point in points]))
+                jacobians = np.array([numbers.slack_gradients(point)[:, real] for point in points])
+                gradients.append(jacobians * slopes[:, None])
+        all_slacks = np.concatenate(slacks, axis=1)
+        all_gradients = np.zeros((*all_slacks.shape, self.space.dim))
+        all_gradients[:, :, self.space.real_coordinates] = np.concatenate(gradients, axis=1)
+        return all_slacks, all_gradients
 
     @cached_property
     def points(self) -> list[Point] | None:
@@ -242,6 +254,13 @@ class Region:
         """Whether some constraints are computed point by point."""
         return bool(self._numbers or self._predicates)
 
+    def _holds(self, table: Table, m: int) -> BoolArray:
+        """Where all the expressions are within their limits."""
+        allowed = np.ones(m, dtype=bool)
+        for constraint in self._expressions:
+            allowed &= constraint.violation(table) == 0.0
+        return allowed
+
     def _without_refused(self, allowed: BoolArray, points: Sequence[Point]) -> BoolArray:
         """The allowed points but those that a function refuses; it is not asked about the others."""
         slow: list[Numbers | Predicate] = [*self._numbers, *self._predicates]
@@ -269,15 +288,23 @@ class Region:
     def _cloud(self) -> Cloud:
         """The points that were found, without those that only rounding allows."""
         cloud, closest = self._search
-        if cloud is None:
+        shares = (
+            closest[:0] if cloud is None else cloud.shares[self.allows(self.space.from_unit(cloud.shares))]
+        )
+        if cloud is None or not len(shares):
             raise EmptyRegionError(f"constraints: {self._why_empty(closest)}")
-        return Cloud(cloud.shares[self.allows(self.space.from_unit(cloud.shares))], cloud.acceptance)
+        return Cloud(shares, cloud.acceptance)
+
+    @cached_property
+    def _real(self) -> dict[str, Real]:
+        """The real parameters."""
+        named = zip(parameter_names(self.space), self.space.dimensions, strict=True)
+        return {name: dimension for name, dimension in named if isinstance(dimension, Real)}
 
     @cached_property
     def _linear(self) -> list[Constraint]:
         """The constraints that are linear in the coordinates of the unit cube."""
-        dimensions = dict(zip(parameter_names(self.space), self.space.dimensions, strict=True))
-        straight = {name for name, d in dimensions.items() if isinstance(d, Real) and not d.log}
+        straight = {name for name, dimension in self._real.items() if not dimension.log}
         return [c for c in self._expressions if c.names <= straight and c.is_linear_in(c.names)]
 
     @cached_property

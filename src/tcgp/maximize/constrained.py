@@ -28,7 +28,7 @@ N_SPREAD, N_STRETCHED, N_NEAR = (
 )  # points scanned: anywhere, towards the limits, around the anchors
 N_ANCHORS = 100
 N_STARTS = 48  # of the ascents that stay inside
-N_POLISHED = 5  # of their ends, which then follow the limits
+N_POLISHED = 3  # of their ends, which then follow the limits
 N_RUNNERS_UP = 20  # points of the scan that are offered after them
 STRETCH = 1.5  # times the difference of two points, added to the first: beyond the limits, mostly
 MAX_ROUNDS = 20  # of moves from one integer or choice to another
@@ -111,12 +111,14 @@ def _scan(
 ) -> tuple[FloatArray, int]:
     """Allowed codes: spread evenly, at the limits, and around the anchors; and how many are not around them."""
     real = region.space.real_coordinates
+    if not real.any():
+        return sample, len(sample)
     some = sample[rng.integers(len(sample), size=(2, N_STRETCHED))]
     beyond = np.clip(some[0] + STRETCH * (some[0] - some[1]), 0.0, 1.0)
     limits = _pull_back(region, some[0], np.where(real, beyond, some[0]))
     far = np.concatenate([sample, limits])
     good = anchors[region.allows(region.space.decode(anchors))][:N_ANCHORS]
-    if not len(good) or not real.any():
+    if not len(good):
         return far, len(far)
     cloud, _ = clouds(good, N_NEAR, rng)
     nearest = good[np.argmin(cdist(cloud[:, real], good[:, real]), axis=1)]
@@ -259,11 +261,11 @@ class _Search:
     def _wander(self, u: FloatArray, value: float) -> tuple[FloatArray, float]:
         """Random steps, shorter after a failure and longer after a success, each pulled back to the limits."""
         real = self.space.real_coordinates
-        step = 0.1
-        for _ in range(60):
-            steps = step * self.rng.standard_normal((16, len(u))) * self.rng.random((16, 1))
+        step, n = 0.1, 12
+        for _ in range(50):
+            steps = step * self.rng.standard_normal((n, len(u))) * self.rng.random((n, 1))
             trials = np.clip(np.where(real, u + steps, u), 0.0, 1.0)
-            trials = _pull_back(self.region, np.tile(u, (16, 1)), trials, n_halvings=6)
+            trials = _pull_back(self.region, np.tile(u, (n, 1)), trials, n_halvings=6)
             values = self.criterion(trials)
             best = int(np.argmax(values))
             better = values[best] > value and self._allows(trials[best])
@@ -278,7 +280,8 @@ class _Search:
         others = [*self.space.neighbours(point), *self._exchanges(point)]
         codes = self.space.encode(others)
         allowed = self.region.allows(others)
-        restored = [self._restore(code) for code in codes[~allowed][:MAX_RESTORED]]
+        broken = codes[~allowed][:MAX_RESTORED] if self.space.real_coordinates.any() else []
+        restored = [self._restore(code) for code in broken]
         return np.array([*codes[allowed], *(code for code in restored if code is not None)])
 
     def _exchanges(self, point: Point) -> list[Point]:

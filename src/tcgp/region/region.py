@@ -14,7 +14,7 @@ from tcgp.region.checks import Check, Numbers, Predicate, as_checks, parameter_n
 from tcgp.region.cloud import Cloud, find_cloud
 from tcgp.region.conflicts import describe_closest, join, smallest_conflict
 from tcgp.region.polytope import Polytope, linear_rows
-from tcgp.region.tables import table_of_codes, table_of_points, table_of_shares
+from tcgp.region.tables import Table, table_of_codes, table_of_points, table_of_shares
 from tcgp.space import ENUMERABLE, Integer, Point, Real, Space
 
 __all__ = ["EmptyRegionError", "Region"]
@@ -108,21 +108,12 @@ class Region:
         -------
         boolean array of shape (m,)
         """
-        table = table_of_points(self.space, points)
-        allowed = np.ones(len(points), dtype=bool)
-        for constraint in self._expressions:
-            allowed &= constraint.violation(table) == 0.0
-        return self._without_refused(allowed, points)
+        return self._without_refused(self._holds(table_of_points(self.space, points), len(points)), points)
 
     def allows_codes(self, codes: FloatArray) -> BoolArray:
         """Which codes, of shape (m, dim), belong to allowed points, up to the rounding of decoding: fast."""
-        table = table_of_codes(self.space, codes)
-        allowed = np.ones(len(codes), dtype=bool)
-        for constraint in self._expressions:
-            allowed &= constraint.violation(table) == 0.0
-        if self._numbers or self._predicates:
-            allowed = self._without_refused(allowed, self.space.decode(codes))
-        return allowed
+        allowed = self._holds(table_of_codes(self.space, codes), len(codes))
+        return self._without_refused(allowed, self.space.decode(codes)) if self._is_slow else allowed
 
     def violations(self, points: Sequence[Point]) -> FloatArray:
         """How much each point violates each constraint.
@@ -263,6 +254,13 @@ class Region:
         """Whether some constraints are computed point by point."""
         return bool(self._numbers or self._predicates)
 
+    def _holds(self, table: Table, m: int) -> BoolArray:
+        """Where all the expressions are within their limits."""
+        allowed = np.ones(m, dtype=bool)
+        for constraint in self._expressions:
+            allowed &= constraint.violation(table) == 0.0
+        return allowed
+
     def _without_refused(self, allowed: BoolArray, points: Sequence[Point]) -> BoolArray:
         """The allowed points but those that a function refuses; it is not asked about the others."""
         slow: list[Numbers | Predicate] = [*self._numbers, *self._predicates]
@@ -290,9 +288,18 @@ class Region:
     def _cloud(self) -> Cloud:
         """The points that were found, without those that only rounding allows."""
         cloud, closest = self._search
-        if cloud is None:
+        shares = (
+            closest[:0] if cloud is None else cloud.shares[self.allows(self.space.from_unit(cloud.shares))]
+        )
+        if cloud is None or not len(shares):
             raise EmptyRegionError(f"constraints: {self._why_empty(closest)}")
-        return Cloud(cloud.shares[self.allows(self.space.from_unit(cloud.shares))], cloud.acceptance)
+        return Cloud(shares, cloud.acceptance)
+
+    @cached_property
+    def _real(self) -> dict[str, Real]:
+        """The real parameters."""
+        named = zip(parameter_names(self.space), self.space.dimensions, strict=True)
+        return {name: dimension for name, dimension in named if isinstance(dimension, Real)}
 
     @cached_property
     def _real(self) -> dict[str, Real]:

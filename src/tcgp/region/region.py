@@ -302,12 +302,6 @@ class Region:
         return {name: dimension for name, dimension in named if isinstance(dimension, Real)}
 
     @cached_property
-    def _real(self) -> dict[str, Real]:
-        """The real parameters."""
-        named = zip(parameter_names(self.space), self.space.dimensions, strict=True)
-        return {name: dimension for name, dimension in named if isinstance(dimension, Real)}
-
-    @cached_property
     def _linear(self) -> list[Constraint]:
         """The constraints that are linear in the coordinates of the unit cube."""
         straight = {name for name, dimension in self._real.items() if not dimension.log}

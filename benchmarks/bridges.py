@@ -5,10 +5,11 @@
     python benchmarks/bridges.py devices                          (BoTorch functions: CPU, CUDA and the core)
 
 A run evaluates the paper's initial design of 10 uniform points per dimension, the same for all methods of a
-seed, and then lets each method choose. In Optuna the methods are samplers: ours and `GPSampler`, both told
-that the objective is deterministic. In BoTorch they share the model, its fit and the maximizer, and differ in
-the acquisition function alone: ours and `LogExpectedImprovement`. In Ax they are our node and the strategy
-that Ax chooses itself (``--hosts ax``; not part of the default).
+seed, and then lets each method choose. In Optuna the methods are samplers: ours, as it is and with the paper's
+method, and `GPSampler`, all told that the objective is deterministic. In BoTorch they share the model, its fit and
+the maximizer, and differ in the acquisition function alone: ours and `LogExpectedImprovement`. In Ax they are our
+node, as it is and with the paper's method, and the strategy that Ax chooses itself (``--hosts ax``; not part of the
+default).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ import tcgp
 PROBLEMS = ("goldstein-price", "dixon-price4")
 DOCS = pathlib.Path(__file__).parents[1] / "docs" / "bridges"
 COLUMNS = ("host", "method", "problem", "seed", "evaluation", "best", "seconds")
-COLORS = {"ours": "tab:blue", "theirs": "tab:orange"}
+COLORS = {"ours": "tab:blue", "tcgp": "tab:green", "theirs": "tab:orange"}
 
 Design = np.ndarray
 Values = list[float]
@@ -43,9 +44,11 @@ def initial_design(problem: tcgp.problems.Problem, seed: int) -> Design:
 
 # ---- the hosts ----
 
+OURS = {"ours": "auto", "tcgp": "tcgp"}  # our methods in Optuna and Ax
+
 
 def run_optuna(method: str, problem: tcgp.problems.Problem, seed: int, n_evals: int) -> Values:
-    """Optuna with one of two samplers."""
+    """Optuna with our sampler, or with its own."""
     import optuna
 
     from tcgp.integrations.optuna import TailCalibratedSampler
@@ -53,8 +56,8 @@ def run_optuna(method: str, problem: tcgp.problems.Problem, seed: int, n_evals: 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     design = initial_design(problem, seed)
     warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-    if method == "ours":
-        sampler = TailCalibratedSampler(seed, n_startup_trials=len(design))
+    if method in OURS:
+        sampler = TailCalibratedSampler(seed, OURS[method], n_startup_trials=len(design))
     else:
         sampler = optuna.samplers.GPSampler(
             seed=seed, n_startup_trials=len(design), deterministic_objective=True
@@ -126,8 +129,8 @@ def run_ax(method: str, problem: tcgp.problems.Problem, seed: int, n_evals: int)
         ]
     )
     client.configure_optimization(objective="-loss")
-    if method == "ours":
-        node = TailCalibratedNode(seed, n_initial=len(design))
+    if method in OURS:
+        node = TailCalibratedNode(seed, OURS[method], n_initial=len(design))
         client.set_generation_strategy(GenerationStrategy(nodes=[node], name="tail-calibrated"))
     values: Values = []
 
@@ -147,8 +150,10 @@ def run_ax(method: str, problem: tcgp.problems.Problem, seed: int, n_evals: int)
 HOSTS: dict[str, Callable[..., Values]] = {"optuna": run_optuna, "botorch": run_botorch, "ax": run_ax}
 NAMES = {
     ("ax", "ours"): "`TailCalibratedNode`",
+    ("ax", "tcgp"): '`TailCalibratedNode(method="tcgp")`',
     ("ax", "theirs"): "Ax's own choice",
     ("optuna", "ours"): "`TailCalibratedSampler`",
+    ("optuna", "tcgp"): '`TailCalibratedSampler(method="tcgp")`',
     ("optuna", "theirs"): "`GPSampler`",
     ("botorch", "ours"): "`TailCalibratedLogExpectedImprovement`",
     ("botorch", "theirs"): "`LogExpectedImprovement`",
@@ -183,8 +188,9 @@ def plan(args: argparse.Namespace) -> Iterator[tuple[str, str, str, int]]:
     for seed in range(args.seeds):
         for name in args.problems:
             for host in args.hosts:
-                for method in ("ours", "theirs"):
-                    yield host, method, name, seed
+                for method in ("ours", "tcgp", "theirs"):
+                    if (host, method) in NAMES:
+                        yield host, method, name, seed
 
 
 def read(path: pathlib.Path) -> list[dict[str, str]]:
@@ -230,10 +236,11 @@ def table(host: str, curves: dict, seconds: dict) -> str:
     ]
     for (name, method), best in sorted(curves.items()):
         low, median, high = np.quantile(best[:, -1], [0.25, 0.5, 0.75])
+        time_of_run = np.median(seconds[name, method])  # NaN: not timed alone on the machine
         lines.append(
             f"| {name} (minimum {tcgp.problems.get(name).minimum:g}) | {NAMES[host, method]} | {len(best)} "
             f"| {best.shape[1]} | {median:.3g} ({low:.3g} – {high:.3g}) "
-            f"| {np.median(seconds[name, method]):.0f} |"
+            f"| {'–' if np.isnan(time_of_run) else f'{time_of_run:.0f}'} |"
         )
     return "\n".join(lines)
 
@@ -256,7 +263,9 @@ def draw(host: str, curves: dict, path: pathlib.Path) -> None:
     figure, axes = plt.subplots(1, len(names), figsize=(4.5 * len(names), 3.2), squeeze=False)
     for axis, name in zip(axes[0], names, strict=True):
         problem = tcgp.problems.get(name)
-        for method in ("theirs", "ours"):
+        for method in ("theirs", "tcgp", "ours"):
+            if (name, method) not in curves:
+                continue
             gap = np.maximum(curves[name, method] - problem.minimum, 1e-12)
             low, median, high = np.quantile(gap, [0.25, 0.5, 0.75], axis=0)
             n = np.arange(1, len(median) + 1)

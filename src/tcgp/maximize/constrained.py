@@ -280,8 +280,7 @@ class _Search:
         others = [*self.space.neighbours(point), *self._exchanges(point)]
         codes = self.space.encode(others)
         allowed = self.region.allows(others)
-        broken = codes[~allowed][:MAX_RESTORED] if self.space.real_coordinates.any() else []
-        restored = [self._restore(code) for code in broken]
+        restored = [self._restore(code) for code in codes[~allowed][:MAX_RESTORED]]
         return np.array([*codes[allowed], *(code for code in restored if code is not None)])
 
     def _exchanges(self, point: Point) -> list[Point]:
@@ -299,6 +298,8 @@ class _Search:
     def _restore(self, u: FloatArray) -> FloatArray | None:
         """An allowed code near to one that is not, by Newton steps over the real coordinates, or None."""
         real = self.space.real_coordinates
+        if not real.any():
+            return None
         for _ in range(5):
             slacks, gradients = (array[0] for array in self.region.slacks(u[None]))
             J = gradients[:, real]

@@ -23,6 +23,7 @@ __all__ = ["EmptyRegionError", "Region"]
 # for the allowed part keeps, points that it may draw, and the share of them, allowed, that makes rejection efficient.
 N_POINTS, N_POINTS_SLOW = 2000, 500
 MAX_DRAWS, MAX_DRAWS_SLOW = 2**23, 2**17
+MAX_DRAWS_LINEAR = 2**20  # with linear constraints, whose part of the space is entered without a search
 EFFICIENT, EFFICIENT_SLOW = 0.01, 0.1
 REFUSED = np.finfo(
     np.float64
@@ -281,7 +282,7 @@ class Region:
             linear=Polytope(*linear_rows(self.space, self._linear)[:2]) if self._linear else None,
             rest=partial(self._violation, enter=self._linear),
             n_points=N_POINTS_SLOW if self._is_slow else N_POINTS,
-            max_draws=MAX_DRAWS_SLOW if self._is_slow else MAX_DRAWS,
+            max_draws=MAX_DRAWS_SLOW if self._is_slow else MAX_DRAWS_LINEAR if self._linear else MAX_DRAWS,
         )
 
     @cached_property

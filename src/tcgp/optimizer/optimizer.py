@@ -368,7 +368,7 @@ class Optimizer:
         -------
         SpaceModel
             A `tcgp.Model` whose ``predict`` takes points in the user's units: mappings where parameters have names, and
-            choices by their names.
+            choices by their names. With ``maximize`` it is a model of the negated values.
 
         Examples
         --------

@@ -344,7 +344,7 @@ class Optimizer:
 
     @property
     def limit_surrogates(self) -> list[Surrogate]:
-        """For each limit on outputs, fits of how far they lie above it; see `History.excesses`."""
+        """For each limit on outputs, fits of how far they lie above it, ``history.excesses``."""
         return list(self._proposer.acquisition.limit_surrogates)
 
     @property

@@ -149,7 +149,8 @@ class Goals:
         self.limits: list[Limit] = []
         parameters = parameter_names(space)
         named = [] if objective is None else [objective]
-        for constraint in (part for text in constraints for part in parse_constraint(text)):
+        names = [*parameters, *named]
+        for constraint in (part for text in constraints for part in parse_constraint(text, names)):
             unknown = sorted(constraint.names - set(parameters))
             if not unknown:
                 self.known.append(constraint)

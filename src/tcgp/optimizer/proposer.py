@@ -72,7 +72,9 @@ class Proposer:
     def check_allowed(self, x: Point) -> None:
         """Refuse a point that violates a known constraint."""
         if self.region is not None and not self.region.allows([x])[0]:
-            raise ValueError(f"the point {list(x)!r} violates a known constraint: {self.region.broken(x)}")
+            broken = zip(self.region.labels, self.region.violations([x])[0], strict=True)
+            names = ", ".join(repr(label) for label, violation in broken if violation > 0.0)
+            raise ValueError(f"the point {list(x)!r} violates the known constraint {names}")
 
     @cached_property
     def acquisition(self) -> Acquisition:

@@ -197,9 +197,7 @@ def values_of(run: Any) -> FloatArray:
     """Values of a run, in order, from a result or an array."""
     values = np.asarray(run.func_vals if hasattr(run, "func_vals") else run, dtype=float)
     if values.ndim != 1 or values.size == 0:
-        raise ValueError(
-            f"a run must be a result or an array of shape (n,), n ≥ 1; got shape {values.shape}."
-        )
+        raise ValueError(f"a run must be a result or an array of shape (n,), n ≥ 1, got shape {values.shape}")
     return values
 
 
@@ -222,7 +220,7 @@ def _place(parameter: int | str, names: Sequence[str]) -> int:
     if isinstance(parameter, int) and 0 <= parameter < len(names):
         return parameter
     raise ValueError(
-        f"parameters must be places below {len(names)} or names among {list(names)}; got {parameter!r}."
+        f"parameters must be places below {len(names)} or names among {list(names)}, got {parameter!r}"
     )
 
 
@@ -266,7 +264,7 @@ def _pair_axes(figure: Any, view: RunView, diagonal: str) -> dict[tuple[int, int
 
 def _scale_axis(ax: Any, view: RunView, j: int, which: str) -> None:
     """Scale, limits and ticks of a parameter's axis."""
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import MaxNLocator  # an optional dependency
 
     if view.space is None:
         return
@@ -344,7 +342,7 @@ def fit_to_run(result: Any) -> Model:
     values = values_of(result)
     ok = np.isfinite(values)
     if ok.sum() < 2:
-        raise ValueError(f"result must hold at least two successful evaluations; got {ok.sum()}.")
+        raise ValueError(f"result must hold at least two successful evaluations, got {ok.sum()}")
     codes = optimizer.space.encode([x for x, kept in zip(result.x_iters, ok, strict=True) if kept])
     bounds = [(0.0, 1.0)] * optimizer.space.dim
     settings = optimizer.settings
@@ -354,7 +352,7 @@ def fit_to_run(result: Any) -> Model:
 
 def _draw_surfaces(figure: Any, axes: Any, view: RunView, grids: Any, surfaces: Any) -> None:
     """Contours, or cells where a parameter has choices, with one colour scale for all panels."""
-    from matplotlib.colors import BoundaryNorm
+    from matplotlib.colors import BoundaryNorm  # an optional dependency
 
     assert view.space is not None
     # Levels at quantiles: a few huge values would leave one colour for everything that matters.

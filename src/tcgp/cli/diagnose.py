@@ -33,10 +33,21 @@ Cells: TypeAlias = list[tuple[int, str]]  # of a column, with the line each stan
 
 @dataclass(frozen=True)
 class _Data:
-    """Points (n, d) in the unit cube, their values (n,), and how far they lie above limits, by the limit's text."""
+    """Points in the unit cube, their values, and how far they lie above limits.
+
+    Attributes
+    ----------
+    X : array of shape (n, d)
+    y : array of shape (n,)
+    level : float or None
+        The best value that keeps all limits, where there are some: there decisions are taken.
+    excesses : list of (str, array of shape (n,))
+        With the text of each limit.
+    """
 
     X: FloatArray
     y: FloatArray
+    level: float | None = None
     excesses: list[tuple[str, FloatArray]] = field(default_factory=list)
 
 
@@ -49,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     settings = {} if options.delta is None else {"delta": options.delta}
     box = [(0.0, 1.0)] * data.X.shape[1]
     try:
-        model = fit_model(data.X, data.y, options.method, bounds=box, rng=0, **settings)
+        model = fit_model(data.X, data.y, options.method, bounds=box, rng=0, level=data.level, **settings)
         limits = [
             (text, fit_model(data.X, excess, options.method, bounds=box, rng=0, level=0.0, **settings))
             for text, excess in data.excesses
@@ -98,7 +109,10 @@ def _data_of_journal(options: argparse.Namespace) -> _Data:
     if history.goals.maximize:
         note("it maximizes: values are negated here, so that low ones are good")
     limits = zip(history.goals.limits, history.excesses.T, strict=True)
-    return _Data(X, y, [(limit.text, excess) for limit, excess in limits if np.isfinite(excess).all()])
+    excesses = [(limit.text, excess) for limit, excess in limits if np.isfinite(excess).all()]
+    return _Data(
+        X, y, float(y[history.feasible].min()) if excesses and history.feasible.any() else None, excesses
+    )
 
 
 def _data_of_csv(options: argparse.Namespace) -> _Data:

@@ -360,7 +360,7 @@ class Optimizer:
 
     @property
     def limit_surrogates(self) -> list[Surrogate]:
-        """For each limit on outputs, fits of how far they lie above it; see `History.excesses`."""
+        """For each limit on outputs, fits of how far they lie above it, ``history.excesses``."""
         return list(self._proposer.acquisition.limit_surrogates)
 
     @property
@@ -384,7 +384,7 @@ class Optimizer:
         -------
         SpaceModel
             A `tcgp.Model` whose ``predict`` takes points in the user's units: mappings where parameters have names, and
-            choices by their names.
+            choices by their names. With ``maximize`` it is a model of the negated values.
 
         Examples
         --------

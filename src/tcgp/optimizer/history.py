@@ -129,7 +129,7 @@ class Proposal:
     trace : dict or None
         What the model was, if there was one: see `tcgp.Optimizer`.
     fit : dict or None
-        States of the models that were fitted for it: see `tcgp.methods.surrogate.Surrogate`.
+        States of the models that were fitted for it: see ``tcgp.methods.surrogate.Surrogate``.
     """
 
     id: int

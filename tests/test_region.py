@@ -14,7 +14,7 @@ from scipy.optimize import LinearConstraint, NonlinearConstraint
 from scipy.spatial.distance import cdist
 
 from tcgp import Categorical, Integer, Real, Space
-from tcgp.goals import parse_constraint
+from tcgp.expressions import parse_constraint
 from tcgp.region import EmptyRegionError, Region, parameter_names
 from tcgp.region.region import spread_evenly
 

@@ -62,7 +62,7 @@ nitpick_ignore_regex = [
         r"(numpy|scipy|matplotlib|concurrent|pathlib|os|optuna|dataclasses|sklearn|ax|botorch|torch)\b.*",
     ),
     ("py:obj", r"[a-z_]+|Posterior|SingleTaskGP|Standardize|CRITERIA"),
-    ("py:func", r"tcgp\.sampling\.smc\.move"),
+    ("py:func", r"tcgp\.sampling\.particles\.move"),
 ]
 
 

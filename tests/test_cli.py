@@ -19,7 +19,7 @@ import tcgp
 from tcgp.cli import main
 from tcgp.cli.console import format_table, parse_duration
 from tcgp.cli.spec import EXAMPLE, load_spec
-from tcgp.journal import read_journal
+from tcgp.optimizer.journal import read_journal
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "simulator"
 
@@ -217,10 +217,19 @@ def test_the_example_spec_is_valid_and_explains_every_key(tmp_path):
         ),
         ("method = 'tcpg'\n[parameters]\nx = {low = 0, high = 1}", "method must be one of"),
         ("criterion = 'pi'\n[parameters]\nx = {low = 0, high = 1}", "criterion must be one of 'ei', 'lcb'"),
-        ("epsilon = 2\n[parameters]\nx = {low = 0, high = 1}", "epsilon must lie strictly between 0 and 1"),
+        (
+            "epsilon = 2\n[parameters]\nx = {low = 0, high = 1}",
+            "epsilon must be a number strictly between 0 and 1",
+        ),
         ("options = 3\n[parameters]\nx = {low = 0, high = 1}", "'options' must be a table"),
-        ("[options]\ndelta = 7\n[parameters]\nx = {low = 0, high = 1}", "delta must lie in (0, 1], got 7"),
-        ("[options]\ndelta = 'x'\n[parameters]\nx = {low = 0, high = 1}", "[options]: "),
+        (
+            "[options]\ndelta = 7\n[parameters]\nx = {low = 0, high = 1}",
+            "delta must be a number in (0, 1], got 7",
+        ),
+        (
+            "[options]\ndelta = 'x'\n[parameters]\nx = {low = 0, high = 1}",
+            "delta must be a number in (0, 1], got 'x'",
+        ),
         ("[options]\ndleta = 7\n[parameters]\nx = {low = 0, high = 1}", "'dleta'"),
         ("timeout = 3\n[parameters]\nx = {low = 0, high = 1}", "'timeout' needs a 'command'"),
     ],
@@ -694,7 +703,7 @@ def test_a_journal_in_use_is_waited_for(campaign, capsys):
     journal, spec = campaign
     ask(capsys, journal, "--spec", spec)
     code = (
-        "import sys, time; from tcgp.journal import Journal; journal = Journal(sys.argv[1]); "
+        "import sys, time; from tcgp.optimizer.journal import Journal; journal = Journal(sys.argv[1]); "
         "print('locked', flush=True); sys.stdin.readline(); time.sleep(0.3)"
     )
     with subprocess.Popen(
@@ -802,7 +811,7 @@ def test_the_table_of_a_campaign_can_be_diagnosed(tmp_path, capsys):
         ("a,y\n1,2\n2,4\n3,5\n", ["--bounds", "a=0"], "--bounds takes NAME=LOW:HIGH"),
         ("a,y\n1,2\n2,4\n3,5\n", ["--bounds", "b=0:9"], "no such parameter"),
         ("a,y\n1,2\n2,4\n3,5\n", ["--bounds", "a=0:2"], "the data go from 1 to 3"),
-        ("a,y\n1,2\n2,4\n3,5\n", ["--bounds", "a=0:4", "--delta", "7"], "delta must lie in"),
+        ("a,y\n1,2\n2,4\n3,5\n", ["--bounds", "a=0:4", "--delta", "7"], "delta must be a number in"),
         ("a,y\n1,2\n2,4\n3,5\n", ["--bounds", "a=0:4", "--plot", "no/such/x.png"], "cannot be written"),
         ("n,a,y\n" + "".join(f"t{i},{i},{i % 7}\n" for i in range(20)), [], "20 different texts"),
     ],
@@ -816,7 +825,7 @@ def test_a_bad_table_is_refused_with_line_and_column(text, arguments, words, tmp
     assert words in line
 
 
-# ---- demo, example and experiments ----
+# ---- demo and example ----
 
 
 def test_the_demo_shows_a_table_and_a_picture(tmp_path, capsys):
@@ -853,13 +862,6 @@ def test_the_example_of_the_repository_runs_as_its_readme_says(tmp_path, capsys)
     # A grid of 200 x 200 points for each spring has its least cost, 4.1652, at the progressive one.
     assert min(event["y"] for event in tells if event["y"] is not None) < 4.17
     assert 'spring = "progressive"' in capsys.readouterr().out
-
-
-def test_experiments_are_left_to_their_own_module(capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "tcgp.experiments.cli", None)
-    assert main(["experiment", "list", "--all"]) == 2
-    (line,) = said(capsys)
-    assert "needs the extra" in line
 
 
 def test_tables_are_aligned():

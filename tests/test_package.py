@@ -1,8 +1,10 @@
 """The package as a whole: its public names, its imports, its typing marker."""
 
+import re
 import subprocess
 import sys
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,17 @@ def test_every_public_name_resolves():
     for name in tcgp.__all__:
         assert getattr(tcgp, name) is not None
     assert set(tcgp.__all__) == set(dir(tcgp))
+
+
+def test_every_function_and_class_of_the_reference_is_reached_from_the_package():
+    pages = (Path(__file__).parents[1] / "docs" / "reference").glob("*.md")
+    pattern = r"auto(?:function|class|exception):: tcgp\.(\S+)"
+    names = [name for page in pages for name in re.findall(pattern, page.read_text(encoding="utf-8"))]
+    assert "maximize.multistart.maximize" in names
+    # A new interpreter: here other tests have imported submodules already.
+    code = f"import tcgp, operator; [operator.attrgetter(name)(tcgp) for name in {names!r}]"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -28,7 +28,7 @@ import numpy as np
 from gpmpcontrib import regp
 
 from tcgp import fit_model, scoring
-from tcgp.experiments import problems
+from tcgp.experiments.run import problems
 from tcgp.laws import Normal
 from tcgp.models import Prediction
 from tcgp.sampling import subset_simulation

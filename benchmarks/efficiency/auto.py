@@ -31,8 +31,8 @@ import functions
 import tcgp
 from quick_botorch import quick_botorch
 from runs import Key, Run, Task, load, make_runs
-from tcgp.experiments.methods import Method
-from tcgp.experiments.peers import PEERS, check_installed
+from tcgp.experiments.plan.methods import Method
+from tcgp.experiments.run.peers import PEERS, check_installed
 from tcgp.models import METHODS, Member
 
 # What was tried in the place of auto, apart from its rules for turns: see docs/tried.md. The first is what it was

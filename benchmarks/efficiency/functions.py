@@ -13,7 +13,7 @@ from scipy.stats import qmc
 
 from tcgp import problems
 from tcgp._typing import FloatArray
-from tcgp.experiments.bbob import _open, bbob_problem, is_bbob
+from tcgp.experiments.run.bbob import bbob_problem, is_bbob, open_bbob
 from tcgp.problems import Problem
 
 __all__ = ["TUNING", "VALIDATION", "get"]
@@ -172,7 +172,7 @@ def _bbob_minimizer(name: str) -> FloatArray:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
-            _open(name)._best_parameter("print")
+            open_bbob(name)._best_parameter("print")
             return np.loadtxt("._bbob_problem_best_parameter.txt")
         finally:
             os.chdir(here)

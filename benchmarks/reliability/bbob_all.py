@@ -18,7 +18,7 @@ from collections import Counter
 import numpy as np
 
 from tcgp import Optimizer
-from tcgp.experiments import problems
+from tcgp.experiments.run import problems
 from tcgp.models import METHODS
 
 

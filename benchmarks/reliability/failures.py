@@ -2,7 +2,7 @@
 
 Functions that crash on a part of their box: a ball that covers the minimum, a half-space whose edge passes by it,
 or stripes. Prints how many of the 40 evaluations after the initial design fail, and the best value found, with
-neither, one or both of the measures in `tcgp.feasibility`.
+neither, one or both of the measures in `tcgp.criteria.feasibility`.
 
     python benchmarks/reliability/failures.py --seeds 5
 """

@@ -31,7 +31,7 @@ import numpy as np
 import tcgp
 from stopwatch import stopwatch
 from tcgp import models
-from tcgp.experiments.peers import PEERS
+from tcgp.experiments.run.peers import PEERS
 from tcgp.gp.likelihood import ConcentratedLikelihood
 
 PROBLEM = tcgp.problems.get("rosenbrock10")

@@ -43,7 +43,7 @@ from scipy.special import gammaincc
 import tcgp
 from stopwatch import stopwatch
 from tcgp import models
-from tcgp.calibration._tail_table import TailTable
+from tcgp.calibration.tail_table import TailTable
 from tcgp.criteria import LogExpectedImprovement
 from tcgp.gp.likelihood import ConcentratedLikelihood
 from tcgp.gp.posterior import Posterior

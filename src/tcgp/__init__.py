@@ -22,14 +22,15 @@ if TYPE_CHECKING:
         maximize,
         plotting,
         problems,
+        report,
         sampling,
         scoring,
     )
-    from tcgp.campaign import minimize
     from tcgp.gp import GaussianProcess, LeaveOneOut, RelaxedGaussianProcess
-    from tcgp.journal import JournalError
-    from tcgp.models import Model, Prediction, fit_model
-    from tcgp.optimizer import Optimizer, SpaceExhausted
+    from tcgp.methods.fit import fit_model
+    from tcgp.models import Model, Prediction
+    from tcgp.optimizer import JournalError, Optimizer, SpaceExhausted
+    from tcgp.optimizer.minimize import minimize
     from tcgp.space import Categorical, Integer, Real, Space
 
 # Where each public name lives. Names are imported when they are first used, so that `import tcgp` and the
@@ -40,17 +41,27 @@ _HOMES = {
     "LeaveOneOut": "tcgp.gp",
     "Model": "tcgp.models",
     "Prediction": "tcgp.models",
-    "fit_model": "tcgp.models",
-    "JournalError": "tcgp.journal",
+    "fit_model": "tcgp.methods.fit",
+    "JournalError": "tcgp.optimizer",
     "Optimizer": "tcgp.optimizer",
     "SpaceExhausted": "tcgp.optimizer",
-    "minimize": "tcgp.campaign",
+    "minimize": "tcgp.optimizer.minimize",
     "Space": "tcgp.space",
     "Real": "tcgp.space",
     "Integer": "tcgp.space",
     "Categorical": "tcgp.space",
 }
-_MODULES = ("calibration", "criteria", "laws", "maximize", "plotting", "problems", "sampling", "scoring")
+_MODULES = (
+    "calibration",
+    "criteria",
+    "laws",
+    "maximize",
+    "plotting",
+    "problems",
+    "report",
+    "sampling",
+    "scoring",
+)
 
 __all__ = [
     "Categorical",
@@ -74,6 +85,7 @@ __all__ = [
     "minimize",
     "plotting",
     "problems",
+    "report",
     "sampling",
     "scoring",
 ]

@@ -1,6 +1,6 @@
 """The parameters of a problem, and their images in the unit cube where the model lives.
 
-A point is a plain list with one value per parameter: a float, an int or a choice. The model sees the point's
+A point is a plain sequence with one value per parameter: a float, an int or a choice. The model sees the point's
 code, a vector of [0, 1]^c:
 
 - a `Real` is one coordinate, linear or logarithmic between its bounds;
@@ -24,11 +24,12 @@ import numpy as np
 
 from tcgp._typing import ArrayLike, FloatArray
 
-__all__ = ["Categorical", "Dimension", "Integer", "Point", "Real", "Space", "Value"]
+__all__ = ["ENUMERABLE", "Categorical", "Dimension", "Integer", "Point", "Real", "Space", "Value"]
 
 Value: TypeAlias = Any  # float | int | str | bool | None, whichever the dimension says
-Point: TypeAlias = list[Value]
+Point: TypeAlias = Sequence[Value]
 
+ENUMERABLE = 10_000  # a space with no more points than this can be searched by looking at all of them
 LARGEST_RANGE = 2**52  # of an Integer: beyond it neighbours have the same code in float64
 
 

@@ -84,7 +84,7 @@ def test_cross_ks_selects_the_draw_closest_to_the_others() -> None:
 
 def test_conservative_rule_selects_a_high_variance() -> None:
     residuals = np.random.default_rng(3).standard_normal(60)
-    law = bayesian_law(residuals, np.ones(60), selection="conservative", alpha=0.1, rng=5)
+    law = bayesian_law(residuals, np.ones(60), draw="conservative", alpha=0.1, rng=5)
     variances = GeneralizedNormal(*sample_posterior(residuals, np.ones(60), rng=5)).variance()
     assert (variances <= law.variance()).mean() == pytest.approx(0.9, abs=0.006)
 
@@ -96,10 +96,10 @@ def test_law_recovers_the_law_of_many_residuals() -> None:
     assert law.scale == pytest.approx(0.6, abs=0.08)
 
 
-@pytest.mark.parametrize("selection", ["cross-ks", "conservative"])
-def test_same_seed_same_law(selection: str) -> None:
+@pytest.mark.parametrize("draw", ["cross-ks", "conservative"])
+def test_same_seed_same_law(draw: str) -> None:
     residuals = np.random.default_rng(3).standard_normal(30)
-    one, other = (bayesian_law(residuals, np.ones(30), selection=selection, rng=9) for _ in range(2))
+    one, other = (bayesian_law(residuals, np.ones(30), draw=draw, rng=9) for _ in range(2))
     assert one == other
 
 
@@ -120,19 +120,19 @@ HARD = {
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("name", HARD)
-@pytest.mark.parametrize("selection", ["cross-ks", "conservative"])
-def test_every_set_of_residuals_gets_a_usable_law(name: str, selection: str) -> None:
+@pytest.mark.parametrize("draw", ["cross-ks", "conservative"])
+def test_every_set_of_residuals_gets_a_usable_law(name: str, draw: str) -> None:
     residuals = HARD[name]
     for weights in (np.ones(len(residuals)), np.r_[1.0, np.full(len(residuals) - 1, 1e-12)]):
-        law = bayesian_law(residuals, weights, selection=selection, rng=0)
+        law = bayesian_law(residuals, weights, draw=draw, rng=0)
         assert 0.0 < law.beta <= 10.0
         assert 0.0 < law.scale <= 10.0
         assert np.isfinite(law.cdf([-1.0, 0.0, 1.0])).all()
 
 
 def test_bad_arguments_are_refused() -> None:
-    with pytest.raises(ValueError, match="selection must be one of"):
-        bayesian_law([1.0], [1.0], selection="best")
+    with pytest.raises(ValueError, match="draw must be one of"):
+        bayesian_law([1.0], [1.0], draw="best")
     with pytest.raises(ValueError, match="alpha must lie in"):
         bayesian_law([1.0], [1.0], alpha=1.0)
     with pytest.raises(ValueError, match="n_draws must be at least 1"):

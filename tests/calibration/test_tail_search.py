@@ -18,8 +18,8 @@ from tcgp.calibration import (
     tail_law,
     tail_problem,
 )
-from tcgp.calibration._scan import _grid, _laws, _TabulatedProblem
-from tcgp.calibration._tail_table import tail_table
+from tcgp.calibration.tail_scan import TabulatedProblem, laws_at, prepare_grid
+from tcgp.calibration.tail_table import tail_table
 from tcgp.laws import GeneralizedNormal
 
 
@@ -182,12 +182,12 @@ def test_table_is_as_accurate_as_it_says() -> None:
     assert np.abs(H - np.log(np.maximum(-exact, 1e-300)))[far].max() < 0.05
 
 
-def test_occurrence_ratio_of_the_scan_is_that_of_the_laws() -> None:
+def test_occurrence_ratio_of_the_scan_is_that_of_thelaws_at() -> None:
     problem = tail_problem(**leave_one_out_data(2))
-    grid = _grid(BETA_RANGE, SCALE_RANGE)
-    scanned = np.exp(grid.log_kappa(_TabulatedProblem.of(problem, grid.table)))
+    grid = prepare_grid(BETA_RANGE, SCALE_RANGE)
+    scanned = np.exp(grid.log_kappa(TabulatedProblem.of(problem, grid.table)))
     cells = np.arange(0, len(scanned), 7)
-    exact = problem.occurrence_ratio(_laws(grid.candidates[cells], grid.table))
+    exact = problem.occurrence_ratio(laws_at(grid.candidates[cells], grid.table))
     # Θ is linear within bins of 6 % of |a|; where beta is large it bends within one.
     np.testing.assert_allclose(scanned[cells], exact, atol=0.01 / problem.excursion_frequency)
 
@@ -196,8 +196,8 @@ def test_tabulated_fields_are_the_exact_ones() -> None:
     problem = tail_problem(**leave_one_out_data(4))
     table = tail_table(BETA_RANGE)
     points = np.random.default_rng(0).uniform([np.log(0.2), -2.0], [np.log(8.0), 1.5], (50, 2))
-    log_kappa, log_neg_log_pit = _TabulatedProblem.of(problem, table).fields(points)
-    laws = _laws(points, table)
+    log_kappa, log_neg_log_pit = TabulatedProblem.of(problem, table).fields(points)
+    laws = laws_at(points, table)
     kappa, pit = problem.occurrence_ratio(laws), problem.thresholded_pit(laws)
     np.testing.assert_allclose(np.exp(log_kappa), kappa, atol=1e-4 / problem.excursion_frequency)
     np.testing.assert_allclose(np.exp(-np.exp(log_neg_log_pit)), pit, atol=1e-3)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tcgp.experiments import plans
+from tcgp.experiments.plan import plans
 
 
 @pytest.fixture

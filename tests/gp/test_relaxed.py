@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from tcgp import GaussianProcess, RelaxedGaussianProcess, problems
-from tcgp.gp.kernels import correlation
 from tcgp.gp.posterior import factorize
 from tcgp.gp.relaxed import RelaxedLikelihood
 
@@ -91,6 +90,19 @@ def test_a_threshold_below_all_data_and_a_plateau_are_usable():
         assert np.isfinite(sd).all()
 
 
+def test_conditioning_keeps_the_relaxed_values_and_adds_the_new_ones():
+    problem, X, y = design()
+    model = RelaxedGaussianProcess(np.quantile(y, 0.25)).fit(X[:30], y[:30], bounds=problem.bounds)
+    both = model.condition(X[30:], y[30:])
+    np.testing.assert_array_equal(both.relaxed_values_[:30], model.relaxed_values_)
+    np.testing.assert_allclose(both.relaxed_values_[30:], y[30:], rtol=1e-12)
+
+
+def test_there_are_no_relaxed_values_before_the_fit():
+    with pytest.raises(ValueError, match="call fit"):
+        _ = RelaxedGaussianProcess(1.0).relaxed_values_
+
+
 def test_a_nan_threshold_is_refused():
     with pytest.raises(ValueError, match="threshold must be a number"):
         RelaxedGaussianProcess(float("nan"))
@@ -106,9 +118,9 @@ def test_clusters_do_not_send_the_pivots_in_circles(seed, log_rho):
     z = np.sqrt(np.abs(X - 0.4).sum(axis=1))
     z = (z - z.mean()) / z.std()
     likelihood = RelaxedLikelihood(X, z, 2, threshold=np.quantile(z, 0.1))
-    K = likelihood._matrix(correlation(likelihood._differences.sums(np.exp(-2.0 * np.full(2, log_rho))), 2))
+    K = likelihood.correlation_matrix(np.full(2, log_rho))
     factor = factorize(K)
     assert factor.nugget > 0.0
-    completed, _, converged = likelihood._project(K, factor)
+    completed, _, converged = likelihood.project(K, factor)
     assert converged
     assert (completed[likelihood.relaxed] >= likelihood.threshold).all()

@@ -118,8 +118,8 @@ def test_failed_abandoned_and_stopped_trials_do_not_enter_the_model_and_are_not_
             end(index)
     asked += _run(client, _bowl, 6)
     assert _distinct(asked) == 15
-    assert [evaluation.y for evaluation in node._evaluations].count(None) == 1
-    assert max(evaluation.y or 0.0 for evaluation in node._evaluations) < 1e6
+    assert [evaluation.y for evaluation in node.evaluations].count(None) == 1
+    assert max(evaluation.y or 0.0 for evaluation in node.evaluations) < 1e6
     assert min(map(_bowl, asked)) < 0.1
 
 

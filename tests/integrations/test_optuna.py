@@ -116,13 +116,13 @@ def test_proposal_is_that_of_the_optimizer_told_the_same():
     trial = study.ask()
     x = [trial.suggest_float("x", -2.0, 2.0), trial.suggest_float("y", -2.0, 2.0)]
 
-    seed = study.sampler._seed_for(trial._cached_frozen_trial)
+    seed = study.sampler.seed_for(trial._cached_frozen_trial)
     optimizer = tcgp.Optimizer([(-2.0, 2.0)] * 2, method="tcgp", n_initial=5, rng=seed)
     for old in study.trials[:12]:
         optimizer.tell([old.params["x"], old.params["y"]], old.value)
     optimizer.enqueue(pending)
     assert optimizer.ask() == pending
-    optimizer._states.append((-1, bridge._latest_state(study.trials[:12], ["x", "y"], n=12)))
+    optimizer.surrogate.states.append((-1, bridge.latest_state(study.trials[:12], ["x", "y"], n=12)))
     assert any(old.state == TrialState.FAIL for old in study.trials)
     assert optimizer.ask() == x
 
@@ -182,8 +182,8 @@ def test_a_long_state_survives_the_limits_of_a_database(tmp_path):
     study = optuna.create_study(storage=f"sqlite:///{tmp_path}/study.db")
     trial = study.ask()
     state = {"n": 5, "lengthscales": np.random.default_rng(0).random(200).tolist()}
-    bridge._TrialLog(study, trial._cached_frozen_trial).write(bridge.STATE, state)
-    assert bridge._read(study.trials[0], bridge.STATE) == state
+    bridge.TrialLog(study, trial._cached_frozen_trial).write(bridge.STATE, state)
+    assert bridge.read_attribute(study.trials[0], bridge.STATE) == state
 
 
 # ---- trials without a value ----
@@ -203,7 +203,7 @@ def test_a_point_is_known_to_others_before_the_trial_uses_it():
     study.optimize(_bowl, n_trials=8)
     first, second = study.ask(), study.ask()
     x = first.suggest_float("x", -2.0, 2.0)  # and y not yet
-    parameters = bridge._Parameters({name: FloatDistribution(-2.0, 2.0) for name in ("x", "y")})
+    parameters = bridge.Parameters({name: FloatDistribution(-2.0, 2.0) for name in ("x", "y")})
     point = parameters.point_of(study.trials[8])
     assert point[0] == x
     other = (second.suggest_float("x", -2.0, 2.0), second.suggest_float("y", -2.0, 2.0))
@@ -244,7 +244,7 @@ def test_pruned_trials_are_not_repeated_and_do_not_enter_the_model():
     study.optimize(objective, n_trials=20)
     assert len(set(_points(study))) == 20
     n_values = sum(trial.state == TrialState.COMPLETE for trial in study.trials[:-1])
-    assert bridge._read(study.trials[-1], bridge.STATE)["n"] == n_values
+    assert bridge.read_attribute(study.trials[-1], bridge.STATE)["n"] == n_values
     assert study.best_value < 0.1
 
 
@@ -307,7 +307,7 @@ def test_conditional_parameters_are_drawn_and_the_common_ones_modelled():
 
     study = _study()
     study.optimize(objective, n_trials=15)
-    assert bridge._read(study.trials[-1], bridge.STATE)["names"] == ["kind", "x"]
+    assert bridge.read_attribute(study.trials[-1], bridge.STATE)["names"] == ["kind", "x"]
     assert study.best_value < 1.0
 
 
@@ -337,9 +337,9 @@ def test_ranges_that_no_model_can_hold_are_drawn_at_random(distribution):
 def test_steps_are_counted_exactly_to_both_ends():
     distribution = FloatDistribution(-0.3, 0.7, step=0.1)
     for i, value in enumerate(np.linspace(-0.3, 0.7, 11)):
-        assert bridge._coordinate(distribution, float(value)) == i
-        assert bridge._value(distribution, i) == pytest.approx(value, abs=1e-15)
-    assert bridge._value(distribution, 10) <= distribution.high
+        assert bridge.coordinate_of(distribution, float(value)) == i
+        assert bridge.value_of(distribution, i) == pytest.approx(value, abs=1e-15)
+    assert bridge.value_of(distribution, 10) <= distribution.high
 
 
 # ---- refusals, plots ----
@@ -393,7 +393,7 @@ class _Rendezvous:
 
     def __init__(self, monkeypatch):
         barrier = threading.Barrier(2, timeout=60)
-        original = TailCalibratedSampler._propose
+        original = TailCalibratedSampler.propose_point
         first = threading.local()
 
         def propose(sampler, *args):
@@ -403,7 +403,7 @@ class _Rendezvous:
                 barrier.wait()
             return answer
 
-        monkeypatch.setattr(TailCalibratedSampler, "_propose", propose)
+        monkeypatch.setattr(TailCalibratedSampler, "propose_point", propose)
 
 
 def test_two_workers_that_choose_the_same_point_at_the_same_time_end_up_with_two(monkeypatch):
@@ -414,16 +414,16 @@ def test_two_workers_that_choose_the_same_point_at_the_same_time_end_up_with_two
 
     study.optimize(objective, n_trials=6)
     # With one seed for all trials both workers must come to the same choice.
-    monkeypatch.setattr(TailCalibratedSampler, "_seed_for", lambda sampler, trial: 5)
+    monkeypatch.setattr(TailCalibratedSampler, "seed_for", lambda sampler, trial: 5)
     choices = []
-    settle = TailCalibratedSampler._settle
+    settle = TailCalibratedSampler.settle
 
     def spy(sampler, study, trial, parameters, x):
         choices.append((trial.number, tuple(x)))
         return settle(sampler, study, trial, parameters, x)
 
-    monkeypatch.setattr(TailCalibratedSampler, "_settle", spy)
-    monkeypatch.setattr(bridge, "_turn", contextlib.nullcontext())  # as in two processes
+    monkeypatch.setattr(TailCalibratedSampler, "settle", spy)
+    monkeypatch.setattr(bridge, "turn", contextlib.nullcontext())  # as in two processes
     _Rendezvous(monkeypatch)
     trials = [study.ask(), study.ask()]
     values = {}
@@ -444,7 +444,7 @@ def test_a_worker_that_always_comes_late_does_not_repeat_a_point(monkeypatch):
     study = _study(3)
     study.optimize(lambda trial: (trial.suggest_int("i", 0, 99) - 7) ** 2, n_trials=6)
     taken = []
-    original = TailCalibratedSampler._propose
+    original = TailCalibratedSampler.propose_point
 
     def propose(sampler, study, parameters, others, seed):
         proposal, state = original(sampler, study, parameters, others, seed)
@@ -456,28 +456,28 @@ def test_a_worker_that_always_comes_late_does_not_repeat_a_point(monkeypatch):
         return proposal, state
 
     late = study.ask()
-    monkeypatch.setattr(TailCalibratedSampler, "_propose", propose)
+    monkeypatch.setattr(TailCalibratedSampler, "propose_point", propose)
     assert late.suggest_int("i", 0, 99) not in taken
     assert len(set(taken)) == 30
 
 
 def test_a_worker_killed_while_choosing_does_not_block_the_others(monkeypatch):
-    monkeypatch.setattr(bridge, "_PATIENCE", 0.1)
+    monkeypatch.setattr(bridge, "PATIENCE", 0.1)
     study = _study(3)
     study.optimize(lambda trial: (trial.suggest_int("i", 0, 30) - 7) ** 2, n_trials=6)
     alive, dead = study.ask(), study.ask()
     # The dead one had published whatever the other will choose, and had not settled.
-    monkeypatch.setattr(TailCalibratedSampler, "_seed_for", lambda sampler, trial: 5)
-    parameters = bridge._Parameters({"i": IntDistribution(0, 30)})
-    proposal, _ = study.sampler._propose(study, parameters, study.trials[:6], 5)
-    log = bridge._TrialLog(study, dead._cached_frozen_trial)
-    original = TailCalibratedSampler._settle
+    monkeypatch.setattr(TailCalibratedSampler, "seed_for", lambda sampler, trial: 5)
+    parameters = bridge.Parameters({"i": IntDistribution(0, 30)})
+    proposal, _ = study.sampler.propose_point(study, parameters, study.trials[:6], 5)
+    log = bridge.TrialLog(study, dead._cached_frozen_trial)
+    original = TailCalibratedSampler.settle
 
     def settle(sampler, *args):
         log.write(bridge.POINT, parameters.to_internal(proposal.x))
         return original(sampler, *args)
 
-    monkeypatch.setattr(TailCalibratedSampler, "_settle", settle)
+    monkeypatch.setattr(TailCalibratedSampler, "settle", settle)
     assert alive.suggest_int("i", 0, 30) != proposal.x[0]
 
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from tcgp import plotting
 from tcgp.laws import Normal
-from tcgp.models import fit_model
+from tcgp.methods.fit import fit_model
 from tcgp.problems import get
 from tcgp.scoring import ks_pit, leave_one_out_prediction, loo_scores, thresholded_pit
 
@@ -98,7 +98,7 @@ def test_figure1_shows_what_the_paper_tells():
     x_star = float(problem.minimizer[0])
     evaluated, _ = curve(predictions, "evaluations")
     assert len(evaluated) == 10
-    # The design has no point near the global minimiser.
+    # The design has no point near the global minimizer.
     assert np.abs(evaluated - x_star).min() > 0.1
     x, gp = curve(improvement, "GP")
     _, tcgp = curve(improvement, "tcGP")

@@ -9,7 +9,7 @@ from scipy.optimize import OptimizeResult
 
 import tcgp
 from tcgp import plotting
-from tcgp.models import fit_model
+from tcgp.methods.fit import fit_model
 from tcgp.plotting import pairs
 
 matplotlib.use("Agg")
@@ -102,12 +102,12 @@ def test_partial_dependence_is_the_mean_prediction_over_the_other_parameters():
 
 def test_partial_dependence_agrees_with_a_loop(mixed):
     space = mixed.optimizer.space
-    model = pairs._fit_to_run(mixed)
+    model = pairs.fit_to_run(mixed)
     ok = np.isfinite(mixed.func_vals)
     codes = space.encode([x for x, kept in zip(mixed.x_iters, ok, strict=True) if kept])
     same = fit_model(codes, mixed.func_vals[ok], "auto", bounds=[(0.0, 1.0)] * space.dim)
     shares = np.random.default_rng(3).random((7, 3))
-    fast = pairs._partial_dependence(model, space, shares, {1: [0.1, 0.9], 2: [0.2, 0.8]})
+    fast = pairs.partial_dependence(model, space, shares, {1: [0.1, 0.9], 2: [0.2, 0.8]})
     for value, (order, scheme) in zip(fast, ((1, "explicit"), (5, "mixed")), strict=True):
         points = [[point[0], order, scheme] for point in space.from_unit(shares)]
         assert value == pytest.approx(np.mean([same.predict(space.encode([p])).mean[0] for p in points]))

@@ -16,9 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tcgp import Categorical, Integer, Optimizer, Real, Space
-from tcgp.history import SAME_POINT
-from tcgp.models import METHODS, Model, calibrate, fit_model
+from tcgp.methods import METHODS, RECIPES
+from tcgp.methods.fit import calibrate, fit_model
+from tcgp.models import Model
 from tcgp.optimizer import SpaceExhausted
+from tcgp.optimizer.history import SAME_POINT
 from tcgp.space import Dimension, Point
 
 CRITERIA = ("ei", "lcb")
@@ -117,11 +119,12 @@ def _check_models(problem: RandomProblem) -> Iterator[str]:
     bounds = box if problem.bounds_known else None
     fitted: dict[object, Model] = {}
     state = None  # the first fit is cold, and the others start from its lengthscales
-    for method, recipe in METHODS.items():
-        key = recipe.relaxed, recipe.nugget
-        if recipe.members and method != problem.method:
+    for method in METHODS:
+        recipe = RECIPES.get(method)
+        if recipe is None and method != problem.method:
             continue
-        if key in fitted and not recipe.members:  # the same interpolator under another law
+        key = method if recipe is None else (recipe.relaxed, recipe.learns_nugget)
+        if key in fitted:  # the same interpolator under another law
             model = calibrate(fitted[key].interpolator, method, rng=problem.seed)
         else:
             model = fit_model(X, y, method, bounds=bounds, rng=problem.seed, state=state)

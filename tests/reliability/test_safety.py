@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import tcgp
 from tcgp.cli import main
-from tcgp.simulator import Objective, RunFailed, Simulator, Template
+from tcgp.programs import Objective, RunFailed, Simulator, Template
 
 SOURCES = sorted(Path(tcgp.__file__).parent.rglob("*.py"))
 
@@ -190,6 +190,39 @@ def test_output_that_leads_out_of_the_run_is_not_read(target: str, tmp_path: Pat
     )
     with pytest.raises(RunFailed, match="leads out of"):
         simulator({})
+
+
+# Escape sequences, marks for the direction of text, characters without width, line breaks.
+TERMINAL = "a\rb\x1b[2J\u202ec\u200bd\u2066e\x9b\x07"
+
+
+def test_names_and_outputs_cannot_meddle_with_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = (
+        "import sys; print(sys.argv[1], file=sys.stderr); sys.exit(3) if sys.argv[2] == 'bad' else print(1.5)"
+    )
+    spec = tmp_path / "spec.toml"
+    spec.write_text(
+        f"command = {json.dumps([sys.executable, '-c', code, '{' + TERMINAL + '}', '{kind}'])}\n"
+        "budget = 4\nseed = 1\n[parameters]\n"
+        f"{json.dumps(TERMINAL)} = {{choices = [{json.dumps(TERMINAL)}, {json.dumps('2' + TERMINAL)}]}}\n"
+        'kind = {choices = ["good", "bad"]}\n'
+    )
+    journal = str(tmp_path / "spec.tcgp" / "journal.jsonl")
+    for arguments, code in [
+        (["minimize", str(spec), "--dry-run"], 0),
+        (["minimize", str(spec), "--no-plots"], 0),
+        (["status", journal], 0),
+        (["status", journal, "--json"], 0),
+        (["ask", journal], 1),  # there is no point left
+    ]:
+        assert main(arguments) == code
+        captured = capsys.readouterr()
+        assert [line for line in (captured.out + captured.err).split("\n") if not line.isprintable()] == []
+    tells = [json.loads(line) for line in Path(journal).read_text().splitlines()[1:]]
+    reasons = {event["reason"] for event in tells if event["event"] == "tell"}
+    assert reasons == {None, "exit code 3: b?[2J?c?d?e??"}
 
 
 def test_a_report_of_hostile_names_runs_nothing_of_theirs(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ import pytest
 
 import tcgp
 from tcgp.optimizer import Optimizer
-from tcgp.report import State, render, report_data, report_from_journal, write_atomically
+from tcgp.report import State, render, report_data, report_from_journal
 from tcgp.report import writer as writer_module
 
 try:
@@ -215,12 +215,12 @@ def test_page_picks_up_a_new_evaluation_and_keeps_its_place(
     for _ in range(5):
         x = optimizer.ask()
         optimizer.tell(x, sum(x))
-    write_atomically(path, render(report_data(optimizer, state)))
+    path.write_text(render(report_data(optimizer, state)), encoding="utf-8")
     page = open_page(path)
     page.evaluate("scrollTo(0, 300)")
     x = optimizer.ask()
     optimizer.tell(x, sum(x))
-    write_atomically(path, render(report_data(optimizer, state)))
+    path.write_text(render(report_data(optimizer, state)), encoding="utf-8")
     page.wait_for_selector("html[data-drawn=yes][data-evaluations='6']", timeout=10_000)
     assert page.evaluate("scrollY") == 300
 
@@ -274,7 +274,7 @@ def test_page_without_any_evaluation_is_drawn(tmp_path: Path, open_page: Callabl
     path = tmp_path / "run.html"
     optimizer = Optimizer(SPACE, rng=0)
     optimizer.ask()
-    write_atomically(path, render(report_data(optimizer, State(running=False, text="stopped"))))
+    path.write_text(render(report_data(optimizer, State(running=False, text="stopped"))), encoding="utf-8")
     page = open_page(path)
     assert "No evaluation has ended yet" in page.locator("main").inner_text()
 
@@ -284,7 +284,9 @@ def test_page_of_failures_only_is_drawn(tmp_path: Path, open_page: Callable[...,
     optimizer = Optimizer(SPACE, rng=0)
     for _ in range(3):
         optimizer.tell(optimizer.ask(), None, reason="no licence")
-    write_atomically(path, render(report_data(optimizer, State(running=False, text="stopped"), fit=True)))
+    path.write_text(
+        render(report_data(optimizer, State(running=False, text="stopped"), fit=True)), encoding="utf-8"
+    )
     page = open_page(path)
     assert page.locator("svg[data-chart=convergence] path.cross").count() == 3
     assert page.locator("#failures tbody tr").count() == 3
@@ -295,7 +297,7 @@ def test_ticks_say_where_they_are(tmp_path: Path, open_page: Callable[..., Any])
     optimizer = Optimizer([(0.0, 1.0)], rng=0)
     for i, y in enumerate([15.2, 9.0, 4.1]):  # ticks every 2.5
         optimizer.tell([0.2 * i], y, seconds=60.0)
-    write_atomically(path, render(report_data(optimizer, State(running=False, text="stopped"))))
+    path.write_text(render(report_data(optimizer, State(running=False, text="stopped"))), encoding="utf-8")
     page = open_page(path)
     labels = page.locator("svg[data-chart=convergence] text").all_text_contents()
     assert {"5", "7.5", "10", "12.5", "15"} <= set(labels)

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 import tcgp
-from tcgp.journal import read_journal
 from tcgp.laws import Normal
 from tcgp.optimizer import Optimizer
-from tcgp.report import Note, State, calibration_sentence, notes_from_journal, report_data
+from tcgp.report import State, calibration_sentence, report_data
 from tcgp.scoring import diagnose, loo_scores
 
 RUNNING = State(running=True, text="running", n_evals=30, refresh=10.0)
@@ -40,13 +39,12 @@ def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def optimizer(journal: Path) -> Optimizer:
-    return Optimizer._replay(read_journal(journal), str(journal))
+    return Optimizer.read(journal)
 
 
 @pytest.fixture(scope="module")
-def data(optimizer: Optimizer, journal: Path) -> dict:
-    notes = notes_from_journal(read_journal(journal))
-    return report_data(optimizer, RUNNING, notes=notes, fit=True)
+def data(optimizer: Optimizer) -> dict:
+    return report_data(optimizer, RUNNING, fit=True)
 
 
 def test_evaluations_are_those_of_the_history(data: dict, optimizer: Optimizer) -> None:
@@ -79,7 +77,7 @@ def test_failures_have_their_reasons(data: dict) -> None:
     assert {f["reason"] for f in data["failures"]} == {"RuntimeError: the mesh broke"}
 
 
-def test_notes_say_where_points_came_from_and_what_choosing_them_took(
+def test_evaluations_say_where_points_came_from_and_what_choosing_them_took(
     data: dict, optimizer: Optimizer
 ) -> None:
     sources = data["evaluations"]["source"]
@@ -92,14 +90,14 @@ def test_notes_say_where_points_came_from_and_what_choosing_them_took(
     )  # four digits are kept
 
 
-def test_simulator_seconds_come_from_the_runs_beside_the_journal(journal: Path, tmp_path: Path) -> None:
-    (tmp_path / "0003").mkdir()
-    (tmp_path / "0003" / "outcome.json").write_text('{"seconds": 12.5}')
-    (tmp_path / "0004").mkdir()
-    (tmp_path / "0004" / "outcome.json").write_text("torn")
-    notes = notes_from_journal(read_journal(journal), tmp_path)
-    assert [note.id for note in notes if note.simulator is not None] == [3]
-    assert notes[3].simulator == 12.5
+def test_seconds_of_the_simulator_are_those_told() -> None:
+    optimizer = Optimizer([(0.0, 1.0)], rng=0)
+    optimizer.tell(optimizer.ask(), 1.0, seconds=12.5)
+    optimizer.tell([0.5], 2.0)
+    shown = report_data(optimizer, RUNNING)["evaluations"]
+    assert shown["simulator"] == [12.5, None]
+    assert shown["id"] == [0, None]
+    assert shown["source"] == ["design", "given"]
 
 
 def test_slices_are_the_models_predictions(data: dict, optimizer: Optimizer) -> None:
@@ -187,10 +185,10 @@ def test_a_part_that_cannot_be_computed_costs_no_other(
 
 
 def test_slices_know_values_told_after_the_last_fit(journal: Path) -> None:
-    optimizer = Optimizer._replay(read_journal(journal), str(journal))
+    optimizer = Optimizer.read(journal)
     optimizer.propose()
     x = [0.11, 5, "brass"]  # far from all others, so that such a value is possible there
     optimizer.tell(x, -5.0)
-    along = report_data(optimizer, RUNNING, notes=[Note()])["slices"]["along"][1]
+    along = report_data(optimizer, RUNNING)["slices"]["along"][1]
     # The slice goes through the new best point, where the model interpolates.
     assert along["mean"][along["values"].index(x[1])] == pytest.approx(-5.0, abs=1e-3)

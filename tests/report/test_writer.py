@@ -12,8 +12,8 @@ import pytest
 
 import tcgp
 from tcgp.cli import main
-from tcgp.journal import read_journal
 from tcgp.optimizer import Optimizer
+from tcgp.optimizer.journal import read_journal
 from tcgp.report import Reporter, report_from_journal
 from tcgp.report import writer as writer_module
 
@@ -121,7 +121,7 @@ def test_slow_writing_becomes_rare(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     reporter = Reporter(tmp_path / "run.html", Optimizer([(0.0, 1.0)], rng=0))
     for _ in range(2000):
         clock[0] += 0.5
-        reporter.waiting([])
+        reporter.waiting()
     elapsed, spent = clock[0], 2.0 * len(written)
     # What was lent at once, the agreed share, and one page that exceeds it.
     assert spent <= writer_module.ALLOWANCE + writer_module.SHARE * elapsed + 2.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tcgp.calibration.bayesian import bayesian_law, sample_posterior
 from tcgp.calibration.online import online_law, online_recalibration_map
-from tcgp.calibration.search import BETA_RANGE, SCALE_RANGE, TailFit, tail_law
 from tcgp.calibration.tail import CRITERIA, TailProblem, ks_deviation, selection_criterion, tail_problem
+from tcgp.calibration.tail_search import BETA_RANGE, SCALE_RANGE, TailFit, tail_law
 from tcgp.calibration.threshold import empirical_quantile, next_threshold
 from tcgp.calibration.weights import design_weights
 

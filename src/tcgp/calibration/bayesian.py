@@ -26,7 +26,7 @@ def bayesian_law(
     *,
     n_draws: int = 200,
     alpha: float = 0.1,
-    selection: str = "cross-ks",
+    draw: str = "cross-ks",
     beta_max: float = 10.0,
     scale_max: float = 10.0,
     rng: RandomState = None,
@@ -47,7 +47,7 @@ def bayesian_law(
         Number of posterior draws.
     alpha : float
         Level of the selection rule, in [0, 1).
-    selection : str
+    draw : str
         ``"cross-ks"``: with K_ij the Kolmogorov–Smirnov distance between draws i and j, take the draw whose
         (1 − alpha)-quantile of {K_ij}_j is smallest, the law closest to all that is plausible.
         ``"conservative"``: take the draw whose variance is the (1 − alpha)-quantile of the posterior's.
@@ -70,14 +70,14 @@ def bayesian_law(
     >>> bool(0.7 < law.beta < 1.4)
     True
     """
-    if selection not in _SELECTIONS:
-        raise ValueError(f"selection must be one of {', '.join(map(repr, _SELECTIONS))}; got {selection!r}.")
+    if draw not in _DRAWS:
+        raise ValueError(f"draw must be one of {', '.join(map(repr, _DRAWS))}, got {draw!r}")
     if not 0.0 <= alpha < 1.0:
-        raise ValueError(f"alpha must lie in [0, 1); got {alpha}.")
+        raise ValueError(f"alpha must lie in [0, 1), got {alpha}")
     beta, scale = sample_posterior(
         residuals, weights, n_draws=n_draws, beta_max=beta_max, scale_max=scale_max, rng=rng
     )
-    chosen = _SELECTIONS[selection](beta, scale, alpha)
+    chosen = _DRAWS[draw](beta, scale, alpha)
     return GeneralizedNormal(float(beta[chosen]), float(scale[chosen]))
 
 
@@ -118,11 +118,11 @@ def sample_posterior(
     residuals, weights = np.asarray(residuals, dtype=float), np.asarray(weights, dtype=float)
     if residuals.shape != weights.shape or residuals.ndim != 1 or len(residuals) == 0:
         raise ValueError(
-            "residuals and weights must share one shape (n,) with n >= 1; "
-            f"got {residuals.shape} and {weights.shape}."
+            "residuals and weights must share one shape (n,) with n >= 1, "
+            f"got {residuals.shape} and {weights.shape}"
         )
     if n_draws < 1:
-        raise ValueError(f"n_draws must be at least 1; got {n_draws}.")
+        raise ValueError(f"n_draws must be at least 1, got {n_draws}")
     rng = np.random.default_rng(rng)
     n = max(len(residuals), 2)
     log_abs = np.log(np.clip(np.abs(residuals), _SMALLEST_RESIDUAL, _LARGEST_RESIDUAL))
@@ -186,4 +186,4 @@ def _conservative(beta: FloatArray, scale: FloatArray, alpha: float) -> int:
     return int(np.argsort(log_variance, kind="stable")[max(rank, 0)])
 
 
-_SELECTIONS = {"cross-ks": _cross_ks, "conservative": _conservative}
+_DRAWS = {"cross-ks": _cross_ks, "conservative": _conservative}

@@ -1,4 +1,4 @@
-"""Weighted leave-one-out calibration below a threshold: the problem and the criteria that judge a law."""
+"""Weighted leave-one-out calibration below a threshold: the problem, and J and the other criteria of a law."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ import numpy as np
 from tcgp._typing import ArrayLike, FloatArray, IntArray
 from tcgp.laws import Law
 
-__all__ = ["CRITERIA", "Criterion", "TailProblem", "ks_deviation", "selection_criterion", "tail_problem"]
+__all__ = [
+    "CRITERIA",
+    "SelectionCriterion",
+    "TailProblem",
+    "criterion_named",
+    "ks_deviation",
+    "selection_criterion",
+    "tail_problem",
+]
 
 # Stands for −∞ at the threshold when sigma = 0, so that a value strictly below the threshold (−∞) differs.
 _FAR_BELOW = -1e300
@@ -114,14 +122,12 @@ def tail_problem(
     mean, sd, y, weights = (np.asarray(v, dtype=float) for v in (mean, sd, y, weights))
     if not mean.shape == sd.shape == y.shape == weights.shape or y.ndim != 1:
         raise ValueError(
-            "mean, sd, y and weights must share one shape (n,); "
-            f"got {mean.shape}, {sd.shape}, {y.shape} and {weights.shape}."
+            "mean, sd, y and weights must share one shape (n,), "
+            f"got {mean.shape}, {sd.shape}, {y.shape} and {weights.shape}"
         )
     below = np.flatnonzero(y <= threshold)
     if not weights[below].sum() > 0.0:
-        raise ValueError(
-            f"threshold must leave some weight at or below it; got {threshold}, min y {y.min()}."
-        )
+        raise ValueError(f"threshold must leave some weight at or below it, got {threshold}, min y {y.min()}")
     certain = sd == 0.0
     divisor = np.where(certain, 1.0, sd)
     with np.errstate(over="ignore"):
@@ -173,12 +179,12 @@ def ks_deviation(
     return out
 
 
-Criterion: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray, float], FloatArray]
+SelectionCriterion: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray, float], FloatArray]
 
 #: The selection criteria, as functions of the tPIT values (..., k), their jumps (k,), the occurrence ratio
 #: κ (...) and the excursion frequency p̂_t. A law that predicts no excursion at all (κ = 0) has an infinite
 #: value where κ divides.
-CRITERIA: dict[str, Criterion] = {
+CRITERIA: dict[str, SelectionCriterion] = {
     # Rule 0, the paper's J: both calibrations at once.
     "joint": lambda pit, jumps, kappa, p: ks_deviation(pit, jumps, slope=kappa),
     # tKS–PIT (tcGP-thres) and the occurrence discrepancy r (tcGP-occ) alone.
@@ -229,10 +235,10 @@ def selection_criterion(problem: TailProblem, law: Law, criterion: str = "joint"
     return criterion_named(criterion)(pit, problem.jumps, kappa, problem.excursion_frequency)
 
 
-def criterion_named(name: str) -> Criterion:
+def criterion_named(name: str) -> SelectionCriterion:
     """Look up a criterion, or say which there are."""
     if name not in CRITERIA:
-        raise ValueError(f"criterion must be one of {', '.join(map(repr, CRITERIA))}; got {name!r}.")
+        raise ValueError(f"criterion must be one of {', '.join(map(repr, CRITERIA))}, got {name!r}")
     return CRITERIA[name]
 
 

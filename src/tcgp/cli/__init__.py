@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     0
     """
     arguments = arrange(sys.argv[1:] if argv is None else list(argv))
-    parser = build_parser(experiments="experiment" in arguments[:1])
+    parser = build_parser()
     try:
         options = parser.parse_args(arguments)
     except SystemExit as stop:  # argparse has said what there is to say
@@ -65,8 +65,7 @@ def _run(options: argparse.Namespace) -> int:
     try:
         # Whoever tells a failure knows of it.
         with warnings_on_stderr(max_failures=0 if options.command == "tell" else MAX_FAILURES_TOLD):
-            run = options.run if "run" in options else importlib.import_module(options.module).run
-            code = run(options)
+            code = importlib.import_module(options.module).run(options)
             sys.stdout.flush()
             return DONE if code is None else int(code)
     except KeyboardInterrupt:

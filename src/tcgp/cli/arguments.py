@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import re
 from typing import Any, NoReturn
 
 from tcgp import __version__
-from tcgp.cli.console import UNUSABLE, UsageError, complain, parse_duration
+from tcgp.cli.console import UNUSABLE, complain, parse_duration
 
 __all__ = ["arrange", "build_parser"]
 
@@ -119,9 +120,24 @@ examples:
   tcgp diagnose spec.tcgp/journal.jsonl --plot calibration.png
 """
 
+EXPERIMENT_EPILOG = """\
+examples:
+  tcgp experiment list
+  tcgp experiment run methods --replicates 2 --iterations 10     a first look, in about a minute
+  tcgp experiment run table1 table2                              the two tables, 100 data sets a function
+  tcgp experiment run methods --shard 3/8                        the third of eight shares, for a batch queue
+  tcgp experiment run methods --scheduler tcp://node1:8786       on a Dask cluster
+  tcgp experiment run methods --methods +peer:botorch            BoTorch beside the paper's methods
+  tcgp experiment run methods --problems bbob:f8:d5:i1           a BBOB function instead of the paper's
+  tcgp experiment coco methods --problems bbob:f8:d5:i1          its runs, for COCO's post-processing
+  tcgp experiment report methods                                 what came of it, as far as it has come
 
-def build_parser(experiments: bool = False) -> argparse.ArgumentParser:
-    """The parser; with ``experiments``, also that of the commands of `tcgp.experiments`."""
+Give the same command again to go on after a stop: what is there is not computed twice.
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser; each command names the module that carries it out, which is imported only then."""
     parser = _Parser(
         "tcgp",
         description="Bayesian optimization of expensive, deterministic simulations, with Gaussian processes "
@@ -139,12 +155,7 @@ def build_parser(experiments: bool = False) -> argparse.ArgumentParser:
     _add_status(commands)
     _add_report(commands)
     _add_diagnose(commands)
-    if experiments:
-        _add_experiments(commands)
-    else:
-        commands.add_parser(
-            "experiment", help="the paper's tables and figures: list, run, report", add_help=False
-        )
+    _add_experiment(commands)
     return parser
 
 
@@ -301,21 +312,54 @@ def _add_diagnose(commands: Any) -> None:
     parser.set_defaults(module="tcgp.cli.diagnose")
 
 
-def _add_experiments(commands: Any) -> None:
-    """Leave ``tcgp experiment`` to the experiments, an extra: their parsers set ``run`` to a function."""
-    try:
-        from tcgp.experiments.cli import add_parser  # type: ignore[import-not-found,unused-ignore]
-    except ImportError as error:
-        reason = str(error)
+def _add_experiment(commands: Any) -> None:
+    parser = commands.add_parser(
+        "experiment",
+        help="the paper's tables and figures: list, run, report",
+        description="Run the paper's experiments, and compare what comes out with what it says.",
+        epilog=EXPERIMENT_EPILOG,
+    )
+    parser.set_defaults(module="tcgp.cli.experiment")
+    parts = parser.add_subparsers(dest="experiment_command", metavar="COMMAND", required=True)
+    parts.add_parser("list", help="the experiments, and what each of them reproduces")
 
-        def refuse(options: object) -> int:
-            raise UsageError(f"tcgp experiment needs the extra: pip install 'tcgp[experiments]' ({reason})")
+    running = parts.add_parser(
+        "run", help="compute what is missing of some experiments", epilog=EXPERIMENT_EPILOG
+    )
+    _add_plan_choices(running, iterations="instead of the plan's number")
+    running.add_argument("--jobs", type=_count, metavar="N", help="processes (default: one per processor)")
+    running.add_argument("--scheduler", metavar="ADDRESS", help="Dask scheduler to use instead of processes")
+    running.add_argument(
+        "--shard", type=_shard, default=(1, 1), metavar="i/N", help="take the i-th of N shares of the work"
+    )
+    running.add_argument("--quiet", action="store_true", help="show no progress")
 
-        parser = commands.add_parser("experiment", add_help=False)
-        parser.add_argument("rest", nargs=argparse.REMAINDER)
-        parser.set_defaults(run=refuse)
-        return
-    add_parser(commands)
+    reporting = parts.add_parser("report", help="figures, tables and a page with what the data support")
+    _add_plan_choices(reporting, iterations="default: as many as most of the runs have")
+    reporting.add_argument(
+        "--output", default="report", metavar="DIR", help="where the pages and pictures go (default report)"
+    )
+
+    exporting = parts.add_parser("coco", help="runs on BBOB functions, for COCO's post-processing")
+    _add_plan_choices(exporting, iterations="default: as many as most of the runs have")
+    exporting.add_argument("--output", default="exdata", metavar="DIR", help="default exdata")
+
+
+def _add_plan_choices(parser: argparse.ArgumentParser, iterations: str) -> None:
+    """Names of experiments, and options by which their plans are changed."""
+    parser.add_argument("names", nargs="+", metavar="NAME", help="experiments (see list)")
+    parser.add_argument(
+        "--results", default="results", metavar="DIR", help="directory of the results (default results)"
+    )
+    parser.add_argument("--replicates", type=_count, metavar="N", help="instead of the plan's number")
+    parser.add_argument("--iterations", type=_count, metavar="N", help=iterations)
+    parser.add_argument("--problems", nargs="+", metavar="NAME", help="instead of the plan's functions")
+    parser.add_argument(
+        "--methods",
+        nargs="+",
+        metavar="METHOD",
+        help="instead of the plan's: its labels, tcgp:delta=0.1, peer:botorch; +METHOD adds to the plan's",
+    )
 
 
 def arrange(arguments: list[str]) -> list[str]:
@@ -362,3 +406,10 @@ def _duration(text: str) -> float:
         return parse_duration(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _shard(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
+        raise argparse.ArgumentTypeError(f"a share is i/N with i from 1 to N, not {text!r}")
+    return int(match[1]), int(match[2])

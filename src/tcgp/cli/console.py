@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from types import FrameType
 
+from tcgp._text import printable
+
 __all__ = [
     "DONE",
     "INTERRUPTED",
@@ -22,6 +24,7 @@ __all__ = [
     "note",
     "parse_duration",
     "relative",
+    "show",
     "signals_interrupt",
     "warnings_on_stderr",
 ]
@@ -38,6 +41,11 @@ class UsageError(Exception):
     """Something that the user can mend; the message is one sentence that says how."""
 
 
+def show(line: str) -> None:
+    """Print a line on standard output. What names and programs bring along cannot meddle with the terminal."""
+    print(printable(line))
+
+
 def complain(message: str) -> None:
     """Say on standard error why the command ends."""
     _say(f"tcgp: error: {message}")
@@ -50,7 +58,7 @@ def note(message: str) -> None:
 
 def _say(line: str) -> None:
     # Names of files and what stands in them may hold line breaks and the codes of a terminal.
-    line = "".join(c if c.isprintable() else "?" for c in line)
+    line = printable(line)
     with contextlib.suppress(BrokenPipeError):
         print((ERASE_LINE if sys.stderr.isatty() else "") + line, file=sys.stderr, flush=True)
 
@@ -64,7 +72,7 @@ class _StandardError(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         message = record.getMessage()
-        if message.startswith("the evaluation at"):
+        if hasattr(record, "failed_evaluation"):
             self._n_failures += 1
             if self._n_failures > self._max_failures:
                 return

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tcgp._typing import FloatArray
-from tcgp.cli.console import DONE, UsageError, format_table, note, relative
+from tcgp.cli.console import DONE, UsageError, format_table, note, relative, show
 from tcgp.cli.pictures import can_draw, new_figure, save
 
 if TYPE_CHECKING:
-    from tcgp.result import Result
+    from tcgp.optimizer.result import Result
 
 __all__ = ["run"]
 
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _minimize(method: str, n_evals: int, seed: int) -> Result:
-    from tcgp.campaign import minimize
+    from tcgp.optimizer.minimize import minimize
     from tcgp.problems import get
 
     problem = get(PROBLEM)
@@ -83,4 +83,4 @@ def _draw(results: dict[str, list[Result]], path: str, minimum: float) -> None:
     ax = plot_convergence(results, minimum=minimum, ax=figure.subplots())
     ax.set_title("Goldstein-Price: median and quartiles")
     save(figure, path)
-    print(f"picture: {relative(path)}")
+    show(f"picture: {relative(path)}")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from tcgp._typing import FloatArray
-from tcgp.cli.campaigns import read_campaign
-from tcgp.cli.console import DONE, UsageError, note, relative
+from tcgp.cli.campaigns import read
+from tcgp.cli.console import DONE, UsageError, note, relative, show
 from tcgp.cli.pictures import can_draw, new_figure, save
 from tcgp.space import Categorical, Dimension, Point, Real, Space
 
@@ -40,7 +40,7 @@ class _Data:
 
 def run(options: argparse.Namespace) -> int:
     """Carry out ``tcgp diagnose``."""
-    from tcgp.models import fit_model
+    from tcgp.methods.fit import fit_model
     from tcgp.scoring import diagnose
 
     data = _data_of_journal(options) if _is_journal(options.data) else _data_of_csv(options)
@@ -69,7 +69,7 @@ def _draw(model: Model, path: str) -> None:
     plotting.plot_pit(model, ax=middle)
     plotting.plot_tpit(model, ax=right)
     save(figure, path)
-    print(f"picture: {relative(path)}")
+    show(f"picture: {relative(path)}")
 
 
 # ---- where the data come from ----
@@ -85,8 +85,8 @@ def _data_of_journal(options: argparse.Namespace) -> _Data:
         raise UsageError(
             "a journal knows its bounds, its parameters and its values: these options are for CSV files"
         )
-    campaign = read_campaign(options.data)
-    done = [told.evaluation for told in campaign.told if not told.evaluation.failed]
+    campaign = read(options.data)
+    done = [e for e in campaign.history.evaluations if not e.failed]
     _check_number(len(done))
     X = campaign.space.encode([e.x for e in done])
     y = np.array([e.y for e in done], dtype=np.float64)

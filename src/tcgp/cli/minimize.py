@@ -6,11 +6,12 @@ import argparse
 import json
 import shlex
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tcgp.cli.campaigns import Campaign, check_spec, describe_counts, describe_failures, read_campaign
+from tcgp.cli.campaigns import check_spec, describe_counts, describe_failures, named, read
 from tcgp.cli.console import (
     DONE,
     INTERRUPTED,
@@ -18,21 +19,22 @@ from tcgp.cli.console import (
     UsageError,
     note,
     relative,
+    show,
     signals_interrupt,
 )
 from tcgp.cli.pictures import can_draw, new_figure, save
 from tcgp.cli.report import check_writable
 from tcgp.cli.spec import EXAMPLE, Spec, load_spec, program_of
+from tcgp.optimizer import Campaign, JournalError, Optimizer
+from tcgp.optimizer.minimize import Status, minimize
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from tcgp.result import Result
-    from tcgp.simulator import Simulator
+    from tcgp.optimizer.result import Result
+    from tcgp.programs import Simulator
 
 __all__ = ["run"]
-
-STATUS_INTERRUPTED, STATUS_WORKERS = 6, 7  # of tcgp.minimize
 
 
 def run(options: argparse.Namespace) -> int:
@@ -67,52 +69,45 @@ def run(options: argparse.Namespace) -> int:
         check_writable(options.report)
     with signals_interrupt():
         result = _minimize(spec, journal, simulator, not options.quiet, options.report)
-    campaign = read_campaign(journal)
-    print(_summary(campaign, result, Path(simulator.runs)))
+    campaign = read(journal)
+    for line in _summary(campaign, journal, result, Path(simulator.runs)):
+        show(line)
     if options.report is not None:
-        print(f"report       {relative(options.report)}")
-    if campaign.told and campaign.best is None:
+        show(f"report       {relative(options.report)}")
+    if campaign.history.evaluations and campaign.history.best is None:
         note(
             "no run has succeeded: if the command was at fault, mend it and move the journal away, because a "
             "point that failed is not tried again"
         )
-    if result.status == STATUS_INTERRUPTED:
+    if result.status == Status.INTERRUPTED:
         note(f"the same command goes on where this one stopped: tcgp minimize {options.spec}")
         return INTERRUPTED
     if not options.no_plots:
         _draw(result, journal.parent)
-    return DONE if campaign.best is not None and result.status != STATUS_WORKERS else WITHOUT_SUCCESS
+    found = campaign.history.best is not None and result.status != Status.WORKERS
+    return DONE if found else WITHOUT_SUCCESS
 
 
 def _minimize(spec: Spec, journal: Path, simulator: Simulator, progress: bool, report: str | None) -> Result:
-    from tcgp.campaign import minimize
-    from tcgp.journal import JournalError
-    from tcgp.simulator import SimulatorPool
-
-    def name_of(parameters: Mapping[str, Any]) -> str | None:
-        """Number of the proposal with these parameters, which the journal holds already."""
-        campaign = read_campaign(journal)
-        numbers = [p.id for p in campaign.pending if campaign.named(p.x) == parameters]
-        return f"{numbers[-1]:04d}" if numbers else None
+    from tcgp.programs import ProgramCrew
 
     assert spec.budget is not None
-    with SimulatorPool(spec.workers, name_of) as pool:
-        try:
-            return minimize(
-                simulator,
-                spec.space,
-                n_evals=spec.budget,
-                rng=spec.seed,
-                workers=pool,
-                journal=journal,
-                progress=progress,
-                target=spec.target,
-                max_time=spec.max_time,
-                report=report,
-                **spec.settings,
-            )
-        except JournalError as error:
-            raise UsageError(str(error)) from None
+    try:
+        return minimize(
+            simulator,
+            spec.space,
+            n_evals=spec.budget,
+            rng=spec.seed,
+            workers=ProgramCrew(simulator, spec.workers),
+            journal=journal,
+            progress=progress,
+            target=spec.target,
+            max_time=spec.max_time,
+            report=report,
+            **asdict(spec.settings),
+        )
+    except JournalError as error:
+        raise UsageError(str(error)) from None
 
 
 def _prepare(spec: Spec, journal: Path) -> None:
@@ -135,7 +130,7 @@ def _prepare(spec: Spec, journal: Path) -> None:
 
 
 def _note_what_is_there(spec: Spec, journal: Path) -> None:
-    done = len(read_campaign(journal).told)
+    done = len(read(journal).history.evaluations)
     assert spec.budget is not None
     more = "" if done < spec.budget else "; raise the budget with --budget for more"
     note(f"going on with {relative(journal)}, which has {done} evaluations{more}")
@@ -152,44 +147,42 @@ def _note_changed_command(spec: Spec, copy: Path) -> None:
 
 def _show_plan(spec: Spec, journal: Path, simulator: Simulator) -> None:
     """The spec as it was understood, and the first command."""
-    from tcgp.optimizer import Optimizer
-
     assert spec.program is not None
-    settings = {**spec.settings, "n_initial": spec.n_initial}
-    point = Optimizer(spec.space, rng=spec.seed, **settings).propose().x
+    settings = spec.completed_settings
+    point = Optimizer(spec.space, rng=spec.seed, **asdict(settings)).propose().x
     parameters = spec.space.as_argument(point)
-    print(f"budget      {spec.budget} runs, {spec.n_initial} of them an initial design")
-    print(f"method      {settings['method']} with {settings['criterion']}")
-    print(f"workers     {spec.workers}")
-    print(
+    show(f"budget      {spec.budget} runs, {settings.n_initial} of them an initial design")
+    show(f"method      {settings.method} with {settings.criterion}")
+    show(f"workers     {spec.workers}")
+    show(
         f"timeout     {'none' if spec.program.timeout is None else f'{spec.program.timeout:g} s for each run'}"
     )
     for name, dimension in zip(spec.space.names or (), spec.space.dimensions, strict=True):
-        print(f"parameter   {name}: {dimension}")
-    print(f"for example {shlex.join(simulator.arguments(parameters))}")
+        show(f"parameter   {name}: {dimension}")
+    show(f"for example {shlex.join(simulator.arguments(parameters))}")
     if spec.program.input == "json":
-        print(f"input       {json.dumps(parameters)}")
-    print(f"in          {relative(Path(simulator.runs) / '0000')}")
-    print(f"value       from {spec.program.objective.where}")
-    print(f"journal     {relative(journal)}")
-    print("Nothing was run.")
+        show(f"input       {json.dumps(parameters)}")
+    show(f"in          {relative(Path(simulator.runs) / '0000')}")
+    show(f"value       from {spec.program.objective.where}")
+    show(f"journal     {relative(journal)}")
+    show("Nothing was run.")
 
 
-def _summary(campaign: Campaign, result: Result, runs: Path) -> str:
+def _summary(campaign: Campaign, journal: Path, result: Result, runs: Path) -> list[str]:
     lines = []
-    best = campaign.best
+    best = campaign.history.best
     if best is None:
         lines.append("best value   none: no run has succeeded")
     else:
         where = "" if best.id is None else f"   (run {best.id}, {relative(runs / f'{best.id:04d}')})"
-        lines.append(f"best value   {best.evaluation.y!r}{where}")
-        for i, (name, value) in enumerate(campaign.named(best.evaluation.x).items()):
+        lines.append(f"best value   {best.y!r}{where}")
+        for i, (name, value) in enumerate(named(campaign, best.x).items()):
             lines.append(f"{'at' if i == 0 else '':<13}{name} = {json.dumps(value)}")
     lines.append(f"evaluations  {describe_counts(campaign)}")
     lines += [f"{'':<13}{line}" for line in describe_failures(campaign)]
-    lines.append(f"stopped      {result.message.split('; no evaluation succeeded')[0]}")
-    lines.append(f"journal      {relative(campaign.path)}")
-    return "\n".join(lines)
+    lines.append(f"stopped      {result.stopped}")
+    lines.append(f"journal      {relative(journal)}")
+    return lines
 
 
 def _draw(result: Result, directory: Path) -> None:
@@ -206,7 +199,7 @@ def _draw(result: Result, directory: Path) -> None:
             names.append(relative(directory / name))
     except Exception as error:  # the run is over and safe: no picture is worth a traceback
         note(f"a picture could not be drawn ({type(error).__name__}: {error})")
-    print(f"pictures     {', '.join(names) or 'none'}")
+    show(f"pictures     {', '.join(names) or 'none'}")
 
 
 def _figures(result: Result) -> Iterator[tuple[str, Figure]]:

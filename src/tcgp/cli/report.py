@@ -7,8 +7,8 @@ import os
 import time
 from pathlib import Path
 
-from tcgp.cli.campaigns import read_campaign
-from tcgp.cli.console import DONE, UsageError, note, relative
+from tcgp.cli.campaigns import read
+from tcgp.cli.console import DONE, UsageError, note, relative, show
 
 __all__ = ["check_writable", "run"]
 
@@ -24,7 +24,7 @@ def run(options: argparse.Namespace) -> int:
     check_writable(output)
     size = journal.stat().st_size if journal.exists() else 0
     _write(journal, output, options.refresh)
-    print(f"report       {relative(output)}")
+    show(f"report       {relative(output)}")
     if options.refresh is not None:
         note("the page follows the journal; Ctrl-C ends that")
         try:
@@ -55,7 +55,7 @@ def _report_study(options: argparse.Namespace) -> int:
         raise UsageError(
             f"the study cannot be shown: {reason[:300]}"
         ) from None  # its URL may hold a password
-    print(f"report       {relative(output)}")
+    show(f"report       {relative(output)}")
     return DONE
 
 
@@ -69,10 +69,10 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def _write(journal: Path, output: Path, refresh: float | None) -> None:
-    from tcgp.journal import JournalError
+    from tcgp.optimizer.journal import JournalError
     from tcgp.report import report_from_journal
 
-    read_campaign(journal)  # says what is wrong with a journal that cannot be read
+    read(journal)  # says what is wrong with a journal that cannot be read
     try:
         report_from_journal(journal, output, refresh=refresh)
     except JournalError as error:

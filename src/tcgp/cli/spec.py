@@ -6,14 +6,13 @@ import difflib
 import os
 import sys
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from tcgp.cli.console import UsageError, parse_duration
-from tcgp.design import default_size
 from tcgp.optimizer import Settings
-from tcgp.simulator import Objective, Simulator, Template, find_program
+from tcgp.programs import Objective, Simulator, Template, find_program
 from tcgp.space import Categorical, Dimension, Integer, Real, Space
 
 if sys.version_info >= (3, 11):
@@ -67,7 +66,7 @@ alloy = {type = "categorical", choices = ["steel", "brass", "zinc"]}
 # OMP_NUM_THREADS = "1"
 """
 
-SETTINGS = ("method", "criterion", "epsilon", "n_initial", "initial_design", "maximizer", "options")
+SETTINGS = tuple(field.name for field in fields(Settings))
 PROGRAM = ("command", "input", "timeout", "objective", "environment")
 RUN = ("budget", "seed", "workers", "target", "max_time")
 KEYS = ("parameters", *PROGRAM, *RUN, *SETTINGS)
@@ -135,8 +134,8 @@ class Spec:
     space : Space
     program : Program or None
         None if the spec has no command: `tcgp ask` needs none.
-    settings : dict
-        Keyword arguments of `tcgp.Optimizer`.
+    settings : Settings
+        As far as the spec gives them.
     budget, seed, workers, target, max_time
         As in `tcgp.minimize`.
     """
@@ -144,7 +143,7 @@ class Spec:
     path: Path
     space: Space
     program: Program | None
-    settings: dict[str, Any]
+    settings: Settings
     budget: int | None
     seed: int | None
     workers: int
@@ -157,12 +156,9 @@ class Spec:
         return self.path.absolute().parent
 
     @property
-    def n_initial(self) -> int:
-        """Size of the initial design, as `tcgp.minimize` would choose it."""
-        given: int | None = self.settings["n_initial"]
-        if given is not None:
-            return given
-        return default_size(self.settings["method"], len(self.space), self.budget)
+    def completed_settings(self) -> Settings:
+        """The settings with the size of the initial design, as `tcgp.minimize` would choose it."""
+        return self.settings.completed(len(self.space), self.budget)
 
     def with_limits(self, **limits: Any) -> Spec:
         """The spec with limits from the command line, where they were given."""
@@ -216,7 +212,7 @@ def _spec(path: Path, content: Mapping[str, Any]) -> Spec:
         path=path,
         space=space,
         program=_program(content, space, path.absolute().parent),
-        settings=_settings(content, space),
+        settings=_settings(content),
         budget=_integer(content, "budget", 1),
         seed=_integer(content, "seed", 0),
         workers=_integer(content, "workers", 1) or 1,
@@ -347,24 +343,14 @@ def _strings(content: Mapping[str, Any], key: str) -> dict[str, str]:
 # ---- the search ----
 
 
-def _settings(content: Mapping[str, Any], space: Space) -> dict[str, Any]:
-    """Keyword arguments of `Optimizer`, tried out so that no run is made for a spec that must fail later."""
-    from tcgp.models import fit_model
-
+def _settings(content: Mapping[str, Any]) -> Settings:
+    """The settings that the spec gives."""
     given = {key: content[key] for key in SETTINGS if key in content}
-    given["n_initial"] = _integer(content, "n_initial", 1)
-    if "epsilon" in given:
-        given["epsilon"] = _number(content, "epsilon")
     if not isinstance(given.get("options", {}), Mapping):
         raise ValueError(f"'options' must be a table, got {given['options']!r}")
-    settings = Settings(**{**given, "n_initial": given["n_initial"] or 1})
-    x = [i / 9 for i in range(10)]
-    y = [(u - 0.35) ** 2 for u in x]
-    try:
-        fit_model([[u] for u in x], y, settings.method, rng=0, **settings.options)
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"[options]: {error}") from None
-    return {name: getattr(settings, name) for name in SETTINGS} | {"n_initial": given["n_initial"]}
+    _integer(content, "n_initial", 1)
+    _number(content, "epsilon")
+    return Settings(**given)
 
 
 def _integer(content: Mapping[str, Any], key: str, least: int) -> int | None:

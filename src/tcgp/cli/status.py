@@ -7,15 +7,23 @@ import csv
 import json
 from typing import Any
 
-from tcgp.cli.campaigns import Campaign, describe_counts, describe_failures, read_campaign
+from tcgp.cli.campaigns import (
+    describe_counts,
+    describe_failures,
+    failures_by_reason,
+    named,
+    parameter_names,
+    read,
+)
 from tcgp.cli.console import DONE, UsageError
+from tcgp.optimizer import Campaign
 
 __all__ = ["run"]
 
 
 def run(options: argparse.Namespace) -> int:
     """Carry out ``tcgp status``."""
-    campaign = read_campaign(options.journal)
+    campaign = read(options.journal)
     if options.csv is not None:
         _write_csv(campaign, options.csv)
     print(json.dumps(_facts(campaign)) if options.json else _in_words(campaign))
@@ -39,15 +47,14 @@ def _in_words(campaign: Campaign) -> str:
 
 def _facts(campaign: Campaign) -> dict[str, Any]:
     """The same for machines."""
-    best = campaign.best
+    history = campaign.history
+    best = history.best
     return {
-        "n_told": len(campaign.told),
-        "n_failed": sum(told.evaluation.failed for told in campaign.told),
-        "best": None
-        if best is None
-        else {"id": best.id, "value": best.evaluation.y, "x": campaign.named(best.evaluation.x)},
-        "failures": {reason: [told.id for told in group] for reason, group in campaign.failures.items()},
-        "pending": [{"id": p.id, "x": campaign.named(p.x)} for p in campaign.pending],
+        "n_told": len(history.evaluations),
+        "n_failed": len(history.failures),
+        "best": None if best is None else {"id": best.id, "value": best.y, "x": named(campaign, best.x)},
+        "failures": {reason: [e.id for e in group] for reason, group in failures_by_reason(campaign).items()},
+        "pending": [{"id": p.id, "x": named(campaign, p.x)} for p in history.pending.values()],
     }
 
 
@@ -56,8 +63,7 @@ def _write_csv(campaign: Campaign, path: str) -> None:
     try:
         with open(path, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
-            writer.writerow([*campaign.names, "value"])
-            for told in campaign.told:
-                writer.writerow([*told.evaluation.x, told.evaluation.y])
+            writer.writerow([*parameter_names(campaign), "value"])
+            writer.writerows([*e.x, e.y] for e in campaign.history.evaluations)
     except OSError as error:
         raise UsageError(f"{path!r} cannot be written: {error.strerror}") from None

@@ -7,7 +7,6 @@ import json
 
 from tcgp.cli.campaigns import open_optimizer
 from tcgp.cli.console import DONE, UsageError
-from tcgp.journal import read_journal
 from tcgp.optimizer import Optimizer
 
 __all__ = ["run"]
@@ -64,10 +63,8 @@ def _point(text: str) -> object:
 
 def _proposed(optimizer: Optimizer, path: str, number: int) -> object:
     """The point that was proposed under a number, told already or not."""
-    if number in optimizer.history.pending:
-        return optimizer.history.pending[number].x
-    for _, event in read_journal(path).events:
-        if event["event"] == "ask" and event["id"] == number:
-            return event["x"]
-    pending = ", ".join(str(n) for n in optimizer.history.pending) or "none"
-    raise UsageError(f"no point {number} was asked for in {path!r}; pending are: {pending}")
+    proposals, pending = optimizer.history.proposals, optimizer.history.pending
+    if number >= len(proposals):
+        waiting = ", ".join(map(str, pending)) or "none"
+        raise UsageError(f"no point {number} was asked for in {path!r}; pending are: {waiting}")
+    return proposals[number].x

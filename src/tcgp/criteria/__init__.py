@@ -1,5 +1,6 @@
 """Sampling criteria (acquisition functions) for any residual law, with gradients with respect to x."""
 
+from tcgp.criteria.base import Criterion
 from tcgp.criteria.criteria import (
     ExpectedImprovement,
     LogExpectedImprovement,
@@ -8,6 +9,7 @@ from tcgp.criteria.criteria import (
 )
 
 __all__ = [
+    "Criterion",
     "ExpectedImprovement",
     "LogExpectedImprovement",
     "LowerConfidenceBound",

@@ -1,34 +1,23 @@
-"""Sampling criteria of a fitted model, as objects that a maximiser can climb: larger is better."""
+"""Sampling criteria of a fitted model, as objects that a maximizer can climb: larger is better."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
 from tcgp._typing import FloatArray
 from tcgp.criteria import formulas
-from tcgp.laws import Law
+from tcgp.criteria.base import PredictiveModel
 from tcgp.laws.base import Improvement
 
 __all__ = [
     "ExpectedImprovement",
     "LogExpectedImprovement",
     "LowerConfidenceBound",
-    "PredictiveModel",
     "ProbabilityOfImprovement",
 ]
-
-
-class PredictiveModel(Protocol):
-    """What a criterion needs of a model: location, scale and their gradients, and one residual law."""
-
-    @property
-    def law(self) -> Law: ...
-    def predict_arrays(self, X: FloatArray) -> tuple[FloatArray, FloatArray]: ...
-    def predict_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]: ...
 
 
 @dataclass(frozen=True)
@@ -55,7 +44,7 @@ class ExpectedImprovement:
 
 @dataclass(frozen=True)
 class LogExpectedImprovement:
-    """Logarithm of the expected improvement below ``best``: the same maximiser, no flat plains of zero."""
+    """Logarithm of the expected improvement below ``best``: the same maximizer, no flat plains of zero."""
 
     model: PredictiveModel
     best: float
@@ -116,7 +105,7 @@ class ProbabilityOfImprovement:
 class LowerConfidenceBound:
     """The lower confidence bound with its sign turned: minus the predictive quantile of level ``epsilon``.
 
-    This is the paper's UCB policy, written for minimisation.
+    This is the paper's UCB policy, written for minimization.
     """
 
     model: PredictiveModel

@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-__all__ = ["ExperimentError"]
+import importlib
+from typing import Any
+
+__all__ = ["ExperimentError", "require"]
 
 
 class ExperimentError(Exception):
-    """Something that the user can mend; the message says how."""
+    """Something that the user can fix; the message says how."""
+
+
+def require(module: str, need: str, packages: str = "'tcgp[experiments]'") -> Any:
+    """Import an optional module, or say which packages bring it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ExperimentError(f"{need}: pip install {packages} ({error})") from error

@@ -17,7 +17,7 @@ from tcgp.gp.posterior import Factorization, factorize, solve_mean
 __all__ = ["ConcentratedLikelihood", "LengthscalePrior", "PooledPrior", "Prior"]
 
 # Numbers up to which the squared differences are kept: 32 MiB.
-_STORED = 2**22
+STORED = 2**22
 
 
 class Prior(Protocol):
@@ -60,7 +60,7 @@ class _SquaredDifferences:
         n, dim = X.shape
         self._X = X
         self._kept: FloatArray | None = None  # (d, pairs)
-        if n * (n - 1) // 2 * dim <= _STORED:
+        if n * (n - 1) // 2 * dim <= STORED:
             self._kept = np.array([pdist(column[:, None], "sqeuclidean") for column in X.T])
 
     def sums(self, weights: FloatArray) -> FloatArray:
@@ -148,15 +148,17 @@ class ConcentratedLikelihood:
     def value(self, theta: FloatArray) -> float:
         """NLL alone, at half the cost of value and gradient."""
         self.n_evaluations += 1
-        log_rho = theta[: self.dim]
-        k = correlation(self._differences.sums(np.exp(-2.0 * log_rho)), self.p)
-        K = self._matrix(k, self._nugget_at(theta))
+        K = self.correlation_matrix(theta)
         factor = factorize(K)
         _, quadratic = self._solve(K, factor)
         nll = self._nll(quadratic, factor.log_determinant)[0]
         if self.restricted:
             nll += self._restriction(factor)[0]
-        return nll if self.prior is None else nll + self.prior.penalty(log_rho)[0]
+        return nll if self.prior is None else nll + self.prior.penalty(theta[: self.dim])[0]
+
+    def complete(self, theta: FloatArray) -> FloatArray:
+        """The values that the likelihood is of: the data."""
+        return self.z
 
     def rough_value(self, theta: FloatArray) -> float:
         """NLL, or an upper bound of it that is cheaper: good enough to rank the candidates of a scan."""
@@ -186,11 +188,16 @@ class ConcentratedLikelihood:
             gradient = np.append(gradient, 0.5 * nugget * contrast.diagonal().sum())
         return nll + restriction, gradient
 
+    def correlation_matrix(self, theta: FloatArray) -> FloatArray:
+        """Correlation matrix with its nugget: lower triangle, Fortran order."""
+        k = correlation(self._differences.sums(np.exp(-2.0 * theta[: self.dim])), self.p)
+        return self._matrix(k, self._nugget_at(theta))
+
     def _nugget_at(self, theta: FloatArray) -> float:
         return float(np.exp(theta[-1])) if self.nugget is None else self.nugget
 
-    def _matrix(self, pairs: FloatArray, nugget: float = 0.0) -> FloatArray:
-        """Correlation matrix with a nugget, lower triangle and Fortran order, from its off-diagonal pairs."""
+    def _matrix(self, pairs: FloatArray, nugget: float) -> FloatArray:
+        """The same, from its off-diagonal pairs."""
         flat = np.zeros(self.n * self.n)
         flat[self._pairs] = pairs
         flat[:: self.n + 1] = 1.0 + nugget

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from tcgp._threads import single_threaded
-from tcgp._typing import ArrayLike, BoolArray, Bounds, FloatArray
-from tcgp.gp.gaussian_process import Interpolator
-from tcgp.gp.kernels import SMOOTHNESSES, correlation
+from tcgp._typing import BoolArray, FloatArray
+from tcgp.gp.interpolator import Interpolator
 from tcgp.gp.likelihood import ConcentratedLikelihood, Prior
-from tcgp.gp.posterior import Factorization, Posterior, factorize, solve_mean
-from tcgp.gp.selection import LONGEST, SHORTEST, selection_prior
-from tcgp.gp.units import Units, check_bounds, check_data, merge_duplicates
+from tcgp.gp.posterior import Factorization, factorize, solve_mean
+from tcgp.gp.selection import LONGEST, SHORTEST
+from tcgp.gp.units import Units
 
-__all__ = ["RelaxedGaussianProcess"]
-
-if TYPE_CHECKING:
-    from typing import Self
+__all__ = ["RelaxedGaussianProcess", "RelaxedLikelihood"]
 
 logger = logging.getLogger("tcgp")
 
@@ -32,7 +27,7 @@ _ROUGH_PIVOTS = 3
 class RelaxedLikelihood(ConcentratedLikelihood):
     """Likelihood of the completed data, the relaxed values at their optimum given the lengthscales.
 
-    Minimising ``(v - m0)' K^-1 (v - m0)`` over m0 and the relaxed values ``y >= t`` is a convex quadratic
+    Minimizing ``(v - m0)' K^-1 (v - m0)`` over m0 and the relaxed values ``y >= t`` is a convex quadratic
     program. Its solution makes ``a = K^-1 (v - m0)`` zero where a relaxed value is free and nonnegative where
     it sits at the bound t, so it is found by moving points between those two sets: one small Cholesky
     factorization a move. By the envelope theorem the gradient with respect to the lengthscales is the one of
@@ -63,19 +58,19 @@ class RelaxedLikelihood(ConcentratedLikelihood):
         finally:
             self._max_pivots = _MAX_PIVOTS
 
-    def complete(self, log_rho: FloatArray) -> FloatArray:
-        """The completed values at given log-lengthscales."""
-        K = self._matrix(correlation(self._differences.sums(np.exp(-2.0 * log_rho)), self.p))
-        return self._project(K, factorize(K))[0]
+    def complete(self, theta: FloatArray) -> FloatArray:
+        """The data, with the relaxed values at their optimum given the log-lengthscales."""
+        K = self.correlation_matrix(theta)
+        return self.project(K, factorize(K))[0]
 
     def _solve(self, K: FloatArray, factor: Factorization) -> tuple[FloatArray, float]:
-        completed, a, converged = self._project(K, factor)
+        completed, a, converged = self.project(K, factor)
         if not converged:  # a bound from above: the completed vector is feasible
             _, a, quadratic = solve_mean(factor, completed)
             return a, quadratic
         return a, float(completed @ a)  # the mean drops out: 1'a = 0
 
-    def _project(self, K: FloatArray, factor: Factorization) -> tuple[FloatArray, FloatArray, bool]:
+    def project(self, K: FloatArray, factor: Factorization) -> tuple[FloatArray, FloatArray, bool]:
         """Completed values, ``a``, and whether the optimality conditions hold (block principal pivoting)."""
         t, relaxed = self.threshold, self.relaxed
         K = _symmetric(K, factor.nugget)
@@ -145,7 +140,7 @@ class RelaxedGaussianProcess(Interpolator):
     """Gaussian process that interpolates below a threshold and is relaxed above it (reGP).
 
     Values above ``threshold`` are replaced by values that only have to stay above it, chosen with the
-    lengthscales to maximise the likelihood. The model no longer bends to follow high values, and predicts
+    lengthscales to maximize the likelihood. The model no longer bends to follow high values, and predicts
     better below the threshold.
 
     Parameters
@@ -183,7 +178,7 @@ class RelaxedGaussianProcess(Interpolator):
     approach to Bayesian optimization. Journal of Machine Learning Research, 26(195).
     """
 
-    relaxed_values_: FloatArray
+    _exact = "values up to the threshold"
 
     def __init__(
         self,
@@ -196,64 +191,24 @@ class RelaxedGaussianProcess(Interpolator):
         shortest: float = SHORTEST,
         longest: float = LONGEST,
     ) -> None:
-        if smoothness not in SMOOTHNESSES:
-            raise ValueError(
-                f"smoothness must be one of {SMOOTHNESSES} (p in nu = p + 1/2), got {smoothness!r}"
-            )
+        super().__init__(smoothness, n_starts, selection, prior, shortest, longest)
         if np.isnan(threshold):
             raise ValueError("threshold must be a number, got NaN")
-        selection_prior(selection, 1, prior)
         self.threshold = float(threshold)
-        self.smoothness = smoothness
-        self.n_starts = n_starts
-        self.selection, self.prior = selection, prior
-        self.shortest, self.longest = shortest, longest
 
-    @single_threaded
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        *,
-        bounds: Bounds | None = None,
-        start: ArrayLike | None = None,
-        refine: bool = True,
-    ) -> Self:
-        """Fit to exact evaluations: parameters as in `GaussianProcess.fit`."""
-        X, y = check_data(X, y)
-        dim = X.shape[1]
-        X, y = merge_duplicates(X, y)
-        box = None if bounds is None else check_bounds(bounds, dim)
+    @property
+    def relaxed_values_(self) -> FloatArray:
+        self._check_fitted()
+        return np.where(self.y_ > self.threshold, self.units_.y_from_unit(self.posterior_.z), self.y_)
+
+    def _values_to_fit(self, y: FloatArray) -> FloatArray:
         # Values above the threshold are only known to be above it: far ones must not set the scale.
         ceiling = self.threshold + 2.0 * max(self.threshold - float(y.min()), 0.0)
-        units = Units.of(X, np.minimum(y, ceiling), box)
-        points = units.x_to_unit(X)
-        z = units.y_to_unit(np.minimum(y, ceiling))
+        return np.minimum(y, ceiling)
+
+    def _likelihood(
+        self, points: FloatArray, z: FloatArray, units: Units, **options: Any
+    ) -> ConcentratedLikelihood:
         threshold = float(units.y_to_unit(np.asarray(self.threshold)))
-        if not np.ptp(z) > 0.0:
-            logger.warning(
-                "the values up to the threshold are equal: lengthscales and variance are set, not estimated"
-            )
-            rho, completed, variance, freedom = np.full(dim, 0.5 * np.sqrt(dim)), z, 1.0, len(z)
-            value = None
-        else:
-            likelihood = RelaxedLikelihood(
-                points,
-                z,
-                self.smoothness,
-                threshold,
-                prior=selection_prior(self.selection, dim, self.prior),
-                restricted=self.selection == "reml",
-            )
-            log_rho = self._select(likelihood, units, start, refine)
-            rho, completed, variance = np.exp(log_rho), likelihood.complete(log_rho), None
-            freedom = likelihood.degrees_of_freedom
-            value = None if self.selection == "ml" else -likelihood.value(log_rho)
-        posterior = Posterior.condition(
-            points, completed, rho, self.smoothness, variance=variance, degrees_of_freedom=freedom
-        )
-        self._set_posterior(posterior, units, X, y)
-        if value is not None:
-            self.objective_ = value
-        self.relaxed_values_ = np.where(y > self.threshold, units.y_from_unit(completed), y)
-        return self
+        given = {name: options[name] for name in ("prior", "restricted")}
+        return RelaxedLikelihood(points, z, self.smoothness, threshold, **given)

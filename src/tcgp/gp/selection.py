@@ -143,7 +143,7 @@ def _clip(point: FloatArray, bounds: Sequence[Interval]) -> FloatArray:
 @functools.cache
 def _candidates(dim: int) -> tuple[FloatArray, ...]:
     """A fixed spread of log-lengthscales: isotropic ones, and a Sobol' set in the log domain."""
-    from scipy.stats import qmc  # slow to import, and not needed by warm starts
+    from scipy.stats import qmc  # half a second, which a warm start need not wait for
 
     isotropic = np.log(np.sqrt(dim) * np.outer(_ISOTROPIC, np.ones(dim)))
     low, high = np.log(_SCAN_RANGE)

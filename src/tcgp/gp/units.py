@@ -6,9 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tcgp._typing import ArrayLike, Bounds, FloatArray
+from tcgp._typing import ArrayLike, FloatArray
 
-__all__ = ["Units", "check_bounds", "check_data", "check_points", "merge_duplicates"]
+__all__ = [
+    "Units",
+    "check_data",
+    "check_lengthscales",
+    "check_points",
+    "merge_duplicates",
+]
 
 # A point farther out than this, in widths of the box, has no correlation with any other; its squared distance
 # would overflow, and the correlation become NaN.
@@ -63,30 +69,6 @@ class Units:
             return np.clip((z * self.y_scale + self.y_center) * self.y_magnitude, -largest, largest)
 
 
-def check_bounds(bounds: Bounds, dim: int | None = None) -> FloatArray:
-    """Return bounds as a (d, 2) array, or refuse them with a sentence."""
-    if hasattr(bounds, "lb") and hasattr(bounds, "ub"):  # scipy.optimize.Bounds
-        bounds = np.column_stack(np.broadcast_arrays(bounds.lb, bounds.ub))
-    try:
-        array = np.array(bounds, dtype=float)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(
-            f"bounds must be pairs (low, high) of numbers, one per coordinate, got {bounds!r}"
-        ) from error
-    if array.ndim != 2 or array.shape[1] != 2 or not len(array):
-        raise ValueError(
-            f"bounds must be pairs (low, high), one per coordinate, got an array of shape {array.shape}"
-        )
-    if dim is not None and len(array) != dim:
-        raise ValueError(
-            f"bounds has {len(array)} pairs (low, high) but X has {dim} columns: give one pair per column"
-        )
-    for j, (low, high) in enumerate(array):
-        if not (np.isfinite(low) and np.isfinite(high) and low < high):
-            raise ValueError(f"bounds[{j}] = ({low:g}, {high:g}) must be finite with low < high")
-    return array
-
-
 def check_points(X: ArrayLike, dim: int | None = None, name: str = "X") -> FloatArray:
     """Return X as a finite (n, d) array, or refuse it with a sentence."""
     try:
@@ -120,6 +102,17 @@ def check_data(X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
         row = int(np.flatnonzero(~np.isfinite(values))[0])
         raise ValueError(f"y[{row}] = {values[row]} must be finite: leave failed evaluations out of the fit")
     return X, values
+
+
+def check_lengthscales(lengthscales: ArrayLike, dim: int, name: str) -> FloatArray:
+    """Return lengthscales as a (dim,) array, or refuse them with a sentence that begins with ``name``."""
+    try:
+        array = np.broadcast_to(np.array(lengthscales, dtype=float), (dim,))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be one number or {dim} numbers, got {lengthscales!r}") from error
+    if not (np.isfinite(array).all() and (array > 0.0).all()):
+        raise ValueError(f"{name} must be positive and finite, got {lengthscales!r}")
+    return array
 
 
 def merge_duplicates(X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:

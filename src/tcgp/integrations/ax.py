@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tcgp.history import Evaluation
-from tcgp.integrations._ask import ask
+from tcgp.integrations.stateless import ask
 from tcgp.optimizer import Settings, SpaceExhausted, check_positive_integer
+from tcgp.optimizer.history import Evaluation
 from tcgp.space import Categorical, Dimension, Integer, Point, Real, Space
 
 try:
@@ -124,7 +124,7 @@ class TailCalibratedNode(ExternalGenerationNode):
         self.state = state
         self.trace = list(trace or [])
         self._parameters: _Parameters | None = None
-        self._evaluations: list[Evaluation] = []
+        self.evaluations: list[Evaluation] = []
         self._unanswered: list[Point] = []
         Settings(
             method, criterion, n_initial or 1, maximizer=maximizer, epsilon=epsilon, options=self.options
@@ -152,7 +152,7 @@ class TailCalibratedNode(ExternalGenerationNode):
                     evaluations.append(Evaluation.of(x, sign * mean))
                 else:
                     unanswered.append(x)
-        self._parameters, self._evaluations, self._unanswered = parameters, evaluations, unanswered
+        self._parameters, self.evaluations, self._unanswered = parameters, evaluations, unanswered
 
     def get_next_candidate(self, pending_parameters: list[TParameterization]) -> TParameterization:
         """The next point, given also what Ax says is pending."""
@@ -163,7 +163,7 @@ class TailCalibratedNode(ExternalGenerationNode):
         parameters = self._parameters
         asked = [x for x in map(parameters.point_of, pending_parameters) if x is not None]
         pending = _distinct([*self._unanswered, *asked])
-        n_known = len(self._evaluations) + len(pending)
+        n_known = len(self.evaluations) + len(pending)
         seed = np.random.SeedSequence(self.seed, spawn_key=(n_known,)).generate_state(1, np.uint64)[0]
         settings = {
             "method": self.method,
@@ -176,7 +176,7 @@ class TailCalibratedNode(ExternalGenerationNode):
         try:
             proposal, state = ask(
                 parameters.space,
-                self._evaluations,
+                self.evaluations,
                 pending,
                 seed=int(seed),
                 state=self.state,

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 
 from tcgp._typing import RandomState
-from tcgp.design import default_size
 from tcgp.optimizer import Optimizer, Settings, SpaceExhausted, check_positive_integer
+from tcgp.optimizer.design import default_size
 from tcgp.space import Integer, Point, Real, Space
 
 if TYPE_CHECKING:
-    from tcgp.result import Result
+    from tcgp.optimizer.result import Result
 
 __all__ = ["Solver", "solve"]
 

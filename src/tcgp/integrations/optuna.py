@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from tcgp.history import SAME_POINT, Evaluation, Proposal
-from tcgp.integrations._ask import ask
+from tcgp.integrations.stateless import ask
 from tcgp.optimizer import Settings, SpaceExhausted, check_positive_integer
+from tcgp.optimizer.history import SAME_POINT, Evaluation, Proposal
 from tcgp.space import LARGEST_RANGE, Categorical, Dimension, Integer, Point, Real, Space
 
 try:
@@ -54,11 +54,11 @@ POINT, SETTLED, STATE = "tcgp:point", "tcgp:settled", "tcgp:state"
 _ATTRIBUTE_LENGTH = 2000
 
 # How long to wait for a worker that is choosing the same point at the same time; it may have been killed.
-_PATIENCE = 5.0
+PATIENCE = 5.0
 _POLL = 0.02
 
 # Threads of one process choose one after another: at the same time they would choose the same point.
-_turn = threading.Lock()
+turn = threading.Lock()
 
 
 class TailCalibratedSampler(BaseSampler):
@@ -154,44 +154,44 @@ class TailCalibratedSampler(BaseSampler):
         _refuse_several_objectives(study)
         if not search_space:
             return {}
-        with _turn:
-            return self._choose(study, trial, _Parameters(search_space))
+        with turn:
+            return self._choose(study, trial, Parameters(search_space))
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
         """Value of one parameter, uniform over its range, whatever the others."""
         _refuse_several_objectives(study)
-        rng = np.random.default_rng([self._seed_for(trial), zlib.crc32(param_name.encode())])
+        rng = np.random.default_rng([self.seed_for(trial), zlib.crc32(param_name.encode())])
         return _draw(param_distribution, rng)
 
-    def _seed_for(self, trial: FrozenTrial) -> int:
+    def seed_for(self, trial: FrozenTrial) -> int:
         """Seed of one trial."""
         return int(
             np.random.SeedSequence(self._seed, spawn_key=(trial.number,)).generate_state(1, np.uint64)[0]
         )
 
-    def _choose(self, study: Study, trial: FrozenTrial, parameters: _Parameters) -> dict[str, Any]:
+    def _choose(self, study: Study, trial: FrozenTrial, parameters: Parameters) -> dict[str, Any]:
         """Values of all parameters: those of a point that no other trial has, as long as there is one."""
-        log = _TrialLog(study, trial)
-        seed = self._seed_for(trial)
+        log = TrialLog(study, trial)
+        seed = self.seed_for(trial)
         settled = False
         while not settled:  # until no other worker has the point
             others = [t for t in study.get_trials(deepcopy=False) if t.number != trial.number]
             try:
-                proposal, state = self._propose(study, parameters, others, seed)
+                proposal, state = self.propose_point(study, parameters, others, seed)
             except SpaceExhausted:
                 logger.info("trial %d repeats a point: no other is left", trial.number)
                 (x,) = parameters.space.sample(1, np.random.default_rng(seed))
                 return parameters.from_point(x)
             log.write(POINT, parameters.to_internal(proposal.x))
-            settled = self._settle(study, trial, parameters, proposal.x)
+            settled = self.settle(study, trial, parameters, proposal.x)
         log.write(SETTLED, True)
         self._record(study, log, parameters, proposal, state)
         return parameters.from_point(proposal.x)
 
-    def _propose(
-        self, study: Study, parameters: _Parameters, others: Sequence[FrozenTrial], seed: int
+    def propose_point(
+        self, study: Study, parameters: Parameters, others: Sequence[FrozenTrial], seed: int
     ) -> tuple[Proposal, dict[str, Any] | None]:
         """What the model makes of the other trials."""
         sign = _sign(study)
@@ -206,13 +206,13 @@ class TailCalibratedSampler(BaseSampler):
                 evaluations.append(Evaluation.of(x, None))
             else:
                 pending.append(x)
-        state = _latest_state(others, parameters.names, n=len(evaluations))
+        state = latest_state(others, parameters.names, n=len(evaluations))
         proposal, new = ask(
             parameters.space, evaluations, pending, seed=seed, state=state, settings=self._settings
         )
         return proposal, new and {"names": parameters.names, "told": len(evaluations), **new}
 
-    def _settle(self, study: Study, trial: FrozenTrial, parameters: _Parameters, x: Point) -> bool:
+    def settle(self, study: Study, trial: FrozenTrial, parameters: Parameters, x: Point) -> bool:
         """Whether the point may be kept: no other trial has it.
 
         Two workers may have chosen the same point at the same time. Each has published its choice before it
@@ -220,7 +220,7 @@ class TailCalibratedSampler(BaseSampler):
         a smaller number, and otherwise waits to see whether the other gives way.
         """
         code = parameters.space.encode([x])
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + PATIENCE
         while True:
             rivals = [
                 other
@@ -242,8 +242,8 @@ class TailCalibratedSampler(BaseSampler):
     def _record(
         self,
         study: Study,
-        log: _TrialLog,
-        parameters: _Parameters,
+        log: TrialLog,
+        parameters: Parameters,
         proposal: Proposal,
         state: dict[str, Any] | None,
     ) -> None:
@@ -259,7 +259,7 @@ class TailCalibratedSampler(BaseSampler):
                 log.show(f"tcgp:{public_name}", value)
 
 
-class _Parameters:
+class Parameters:
     """The parameters of a search space, as a `Space`: steps are counted, and choices are numbered."""
 
     def __init__(self, search_space: Mapping[str, BaseDistribution]) -> None:
@@ -274,7 +274,7 @@ class _Parameters:
     def from_point(self, x: Point) -> dict[str, Any]:
         """Optuna's values of the parameters at a point."""
         items = zip(self.distributions.items(), x, strict=True)
-        return {name: _value(distribution, value) for (name, distribution), value in items}
+        return {name: value_of(distribution, value) for (name, distribution), value in items}
 
     def to_internal(self, x: Point) -> dict[str, float]:
         """Optuna's internal representation, plain numbers, of a point."""
@@ -287,7 +287,9 @@ class _Parameters:
         if not all(name in values for name in self.names):
             return None
         try:
-            return self.space.check([_coordinate(d, values[name]) for name, d in self.distributions.items()])
+            return self.space.check(
+                [coordinate_of(d, values[name]) for name, d in self.distributions.items()]
+            )
         except (ValueError, TypeError, OverflowError):  # of a trial with other ranges or choices
             return None
 
@@ -297,7 +299,7 @@ class _Parameters:
         return x is not None and bool(np.abs(self.space.encode([x]) - code).max() <= SAME_POINT)
 
 
-class _TrialLog:
+class TrialLog:
     """Writes attributes of a trial that is being sampled."""
 
     def __init__(self, study: Study, trial: FrozenTrial) -> None:
@@ -318,8 +320,8 @@ class _TrialLog:
         self._storage.set_trial_user_attr(self._trial_id, key, value)
 
 
-def _read(trial: FrozenTrial, key: str) -> Any:
-    """What `_TrialLog.write` wrote, or None."""
+def read_attribute(trial: FrozenTrial, key: str) -> Any:
+    """What `TrialLog.write` wrote, or None."""
     attributes = trial.system_attrs
     if key not in attributes:
         return None
@@ -331,7 +333,7 @@ def _known_parameters(trial: FrozenTrial, distributions: Mapping[str, BaseDistri
     """Parameters of a trial: those it has used, and before that those it was given."""
     values: dict[str, Any] = {}
     if not trial.state.is_finished():
-        published = _read(trial, POINT) or {}
+        published = read_attribute(trial, POINT) or {}
         for name, internal in published.items():
             if name in distributions and _holds(distributions[name], internal):
                 values[name] = distributions[name].to_external_repr(internal)
@@ -346,14 +348,14 @@ def _holds(distribution: BaseDistribution, internal: float) -> bool:
     return True
 
 
-def _latest_state(trials: Iterable[FrozenTrial], names: list[str], n: int) -> dict[str, Any] | None:
+def latest_state(trials: Iterable[FrozenTrial], names: list[str], n: int) -> dict[str, Any] | None:
     """State of the model of the same parameters that was told most, but less than n evaluations."""
     return max(_states(trials, names, n), key=lambda state: int(state["told"]), default=None)
 
 
 def _states(trials: Iterable[FrozenTrial], names: list[str], n: int) -> Iterator[dict[str, Any]]:
     for trial in trials:
-        state = _read(trial, STATE)
+        state = read_attribute(trial, STATE)
         if state is not None and state["names"] == names and state.get("told", n) < n:
             yield state
 
@@ -373,8 +375,8 @@ def _dimension(distribution: BaseDistribution) -> Dimension | None:
     return Real(low, high, log=distribution.log) if math.isfinite(high - low) else None
 
 
-def _coordinate(distribution: BaseDistribution, value: Any) -> Any:
-    """The value in the units of its dimension: inverse of `_value`."""
+def coordinate_of(distribution: BaseDistribution, value: Any) -> Any:
+    """The value in the units of its dimension: inverse of `value_of`."""
     if isinstance(distribution, CategoricalDistribution):
         return int(distribution.to_internal_repr(value))
     if distribution.step is None or distribution.log:
@@ -382,7 +384,7 @@ def _coordinate(distribution: BaseDistribution, value: Any) -> Any:
     return round((value - distribution.low) / distribution.step)
 
 
-def _value(distribution: BaseDistribution, coordinate: Any) -> Any:
+def value_of(distribution: BaseDistribution, coordinate: Any) -> Any:
     """Optuna's value for a coordinate."""
     if isinstance(distribution, CategoricalDistribution):
         return distribution.choices[coordinate]
@@ -397,7 +399,7 @@ def _draw(distribution: BaseDistribution, rng: np.random.Generator) -> Any:
         return distribution.to_external_repr(_only_value(distribution))
     dimension = _dimension(distribution)
     if dimension is not None:
-        return _value(distribution, dimension.quantile(float(rng.random())))
+        return value_of(distribution, dimension.quantile(float(rng.random())))
     u, low, high = float(rng.random()), distribution.low, distribution.high
     if isinstance(distribution, FloatDistribution):
         return min(max((1.0 - u) * low + u * high, low), high)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from tcgp._typing import ArrayLike, Bounds, FloatArray
-from tcgp.models import METHODS, Prediction, fit_model
+from tcgp.methods.fit import fit_model
+from tcgp.models import Prediction
 
 try:
     from sklearn.base import BaseEstimator, RegressorMixin
@@ -98,8 +99,6 @@ class TailCalibratedRegressor(RegressorMixin, BaseEstimator):
         -------
         self
         """
-        if self.method not in METHODS:
-            raise ValueError(f"unknown method {self.method!r}: choose one of {', '.join(METHODS)}")
         points, values = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         points, values = _average_duplicates(points, np.asarray(values, dtype=np.float64))
         options = {"smoothness": self.smoothness, **(self.options or {})}

@@ -1,5 +1,6 @@
 """Maximize a criterion on the unit cube: multistart gradient search, or the paper's SMC + SLSQP."""
 
-from tcgp.maximize.criterion import Criterion, Maximum
+from tcgp.maximize import multistart, smc
+from tcgp.maximize.maximum import Maximum
 
-__all__ = ["Criterion", "Maximum"]
+__all__ = ["Maximum", "multistart", "smc"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tcgp._typing import BoolArray, FloatArray, IntArray
-from tcgp.maximize.criterion import Criterion
+from tcgp.criteria.base import Criterion
 
 __all__ = ["Ascent", "ascend"]
 

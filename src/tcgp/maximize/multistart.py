@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from scipy.stats import qmc
 
 from tcgp._threads import single_threaded
 from tcgp._typing import ArrayLike, BoolArray, FloatArray, IntArray, RandomState
+from tcgp.criteria.base import Criterion
 from tcgp.maximize.ascent import Ascent, ascend
-from tcgp.maximize.criterion import Criterion, Maximum, rank_distinct
+from tcgp.maximize.maximum import Maximum, rank_distinct
 
 __all__ = ["maximize"]
 
@@ -230,6 +230,8 @@ def _clouds(anchors: FloatArray, n: int, rng: np.random.Generator) -> tuple[Floa
 @functools.lru_cache(maxsize=16)
 def _sobol(dim: int, n: int) -> FloatArray:
     """First n Sobol' points; kept, because drawing them costs more than a criterion call."""
+    from scipy.stats import qmc  # half a second, which importing tcgp.maximize need not wait for
+
     points: FloatArray = qmc.Sobol(dim, scramble=False).random_base2(max(n - 1, 1).bit_length())[:n]
     points.setflags(write=False)
     return points

@@ -11,9 +11,8 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from functools import partial
 
 import numpy as np
 from scipy import optimize
@@ -21,25 +20,16 @@ from scipy import optimize
 from tcgp._threads import single_threaded
 from tcgp._typing import ArrayLike, FloatArray, RandomState
 from tcgp.criteria import formulas
-from tcgp.laws import Law
-from tcgp.maximize.criterion import Criterion, Maximum, rank_distinct
-from tcgp.sampling import smc as sampler
+from tcgp.criteria.base import Criterion, PredictiveModel
+from tcgp.maximize.maximum import Maximum, rank_distinct
+from tcgp.sampling import particles as sampler
 
-__all__ = ["ImprovementProbability", "ParticleMaximum", "Particles", "maximize"]
+__all__ = ["ImprovementProbability", "maximize"]
 
-_MIN_ESS = 0.6  # share of the particles, below which a cloud kept from the last iteration is given up
 _KEEP = 0.2  # share of the particles that each level of subset simulation keeps
 _CONCENTRATED = 1e-3  # subset simulation ends when the values span this share of what they first spanned
 _MAX_STAGES = 50
 _N_CANDIDATES = 50
-
-
-class PredictiveModel(Protocol):
-    """What the probability of improvement needs of a model: location and scale, and one residual law."""
-
-    @property
-    def law(self) -> Law: ...
-    def predict_arrays(self, X: FloatArray) -> tuple[FloatArray, FloatArray]: ...
 
 
 @dataclass(frozen=True)
@@ -70,39 +60,28 @@ class ImprovementProbability:
         a = formulas.standardize(level, features[:, 0], features[:, 1])
         return np.maximum(self.model.law.logcdf(a), np.log(self.floor))
 
+    def sample(
+        self, dim: int, n: int, *, p0: float, max_sweeps: int, rng: np.random.Generator
+    ) -> sampler.Cloud:
+        """Draw n particles of the unit cube with this density at the lowest level; parameters as in `maximize`."""
+        box = np.tile([0.0, 1.0], (dim, 1))
+        cloud = sampler.uniform_cloud(self.features, box, n, rng)
+        level, log_density = self.highest, np.zeros(n)  # of the uniform law
+        while True:
+            density = partial(self.log_density, level=level)
+            log_weights = density(cloud.features) - log_density
+            cloud, _ = sampler.advance(
+                cloud, log_weights, density, self.features, box, rng, max_sweeps=max_sweeps
+            )
+            if level <= self.lowest:
+                return cloud
+            log_density = density(cloud.features)
+            mean_weight = partial(self._mean_weight, cloud.features, log_density)
+            level = sampler.next_level_by_bisection(mean_weight, level, self.lowest, fraction=p0)
 
-@dataclass(frozen=True)
-class Particles:
-    """A cloud kept from one iteration to the next.
-
-    Attributes
-    ----------
-    points : array of shape (n, d)
-    log_density : array of shape (n,)
-        Logarithm of the density that the points follow, at the points.
-    scales : (float, float)
-        Tuned lengths of the proposals, see `tcgp.sampling.smc.Cloud`.
-    """
-
-    points: FloatArray
-    log_density: FloatArray
-    scales: tuple[float, float]
-
-
-@dataclass(frozen=True)
-class ParticleMaximum(Maximum):
-    """A maximum, and the cloud it was found with.
-
-    Attributes
-    ----------
-    particles : Particles or None
-        To be given to the next call; None where the criterion itself was followed.
-    restarted : bool
-        Whether the cloud began from the uniform law.
-    """
-
-    particles: Particles | None = None
-    restarted: bool = True
+    def _mean_weight(self, features: FloatArray, log_density: FloatArray, level: float) -> float:
+        """Mean weight of particles that had this density, when the level falls to a new one."""
+        return float(np.exp(self.log_density(features, level) - log_density).mean())
 
 
 @single_threaded
@@ -113,11 +92,10 @@ def maximize(
     rng: RandomState = None,
     anchors: ArrayLike | None = None,
     target: ImprovementProbability | None = None,
-    particles: Particles | None = None,
     n_particles: int = 1000,
     p0: float = 0.7,
     max_sweeps: int = 10,
-) -> ParticleMaximum:
+) -> Maximum:
     """Maximize a criterion over the unit cube by sequential Monte Carlo and SLSQP.
 
     Parameters
@@ -132,9 +110,6 @@ def maximize(
     target : ImprovementProbability, optional
         What the particles follow. Without it they follow the criterion itself, by subset simulation, as for
         a confidence bound.
-    particles : Particles, optional
-        Cloud of the previous iteration. It is reweighted to the new target, and given up for a uniform one
-        if its effective sample size falls below 0.6 n.
     n_particles : int
         Size n of the cloud; 1000 in the paper.
     p0 : float
@@ -144,7 +119,7 @@ def maximize(
 
     Returns
     -------
-    ParticleMaximum
+    Maximum
 
     Examples
     --------
@@ -164,16 +139,11 @@ def maximize(
         raise ValueError(f"p0 must lie strictly between 0 and 1, got {p0!r}")
     generator = np.random.default_rng(rng)
     box = np.tile([0.0, 1.0], (dim, 1))
-    kept: Particles | None = None
-    restarted = True
     if target is None:
         cloud = _follow_criterion(criterion, box, n_particles, max_sweeps, generator)
         points, values, n_evaluations = cloud.points, cloud.features, cloud.n_evaluations
     else:
-        reused = None if particles is None else _reuse(particles, target, box, max_sweeps, generator)
-        restarted = reused is None
-        cloud = reused or _follow_probability(target, box, n_particles, p0, max_sweeps, generator)
-        kept = Particles(cloud.points, target.log_density(cloud.features, target.lowest), cloud.scales)
+        cloud = target.sample(dim, n_particles, p0=p0, max_sweeps=max_sweeps, rng=generator)
         points, values = cloud.points, criterion(cloud.points)
         n_evaluations = cloud.n_evaluations + len(points)
     best = int(np.argmax(values))
@@ -182,70 +152,13 @@ def maximize(
     candidates, candidate_values = rank_distinct(
         np.concatenate([x[None], points[top]]), np.concatenate([[value], values[top]])
     )
-    return ParticleMaximum(
+    return Maximum(
         x=candidates[0],
         value=float(candidate_values[0]),
         n_evaluations=n_evaluations + n_local,
         candidates=candidates,
         candidate_values=candidate_values,
-        particles=kept,
-        restarted=restarted,
     )
-
-
-def _follow_probability(
-    target: ImprovementProbability,
-    box: FloatArray,
-    n: int,
-    p0: float,
-    max_sweeps: int,
-    rng: np.random.Generator,
-) -> sampler.Cloud:
-    """Particles from the uniform law to the probability of improvement."""
-    cloud = sampler.uniform_cloud(target.features, box, n, rng)
-    level, log_density = target.highest, np.zeros(n)  # of the uniform law
-    while True:
-        density = _at_level(target, level)
-        log_weights = density(cloud.features) - log_density
-        cloud, _ = sampler.advance(
-            cloud, log_weights, density, target.features, box, rng, max_sweeps=max_sweeps
-        )
-        if level <= target.lowest:
-            return cloud
-        log_density = density(cloud.features)
-        level = sampler.next_level_by_bisection(
-            _mean_weight(target, cloud.features, log_density), level, target.lowest, fraction=p0
-        )
-
-
-def _at_level(target: ImprovementProbability, level: float) -> Callable[[FloatArray], FloatArray]:
-    """Log density of the target at a fixed level, as a function of features."""
-    return lambda features: target.log_density(features, level)
-
-
-def _mean_weight(
-    target: ImprovementProbability, features: FloatArray, log_density: FloatArray
-) -> Callable[[float], float]:
-    """Mean incremental weight of the cloud, as a function of the next level."""
-    return lambda level: float(np.exp(target.log_density(features, level) - log_density).mean())
-
-
-def _reuse(
-    particles: Particles,
-    target: ImprovementProbability,
-    box: FloatArray,
-    max_sweeps: int,
-    rng: np.random.Generator,
-) -> sampler.Cloud | None:
-    """The kept cloud moved to the new target, or None if too few of its particles count there."""
-    n = len(particles.points)
-    features = target.features(particles.points)
-    density = _at_level(target, target.lowest)
-    log_weights = density(features) - particles.log_density
-    if sampler.effective_sample_size(np.exp(log_weights - log_weights.max())) < _MIN_ESS * n:
-        return None
-    cloud = sampler.Cloud(particles.points, features, n, particles.scales)
-    return sampler.advance(cloud, log_weights, density, target.features, box, rng, max_sweeps=max_sweeps)[0]
 
 
 def _follow_criterion(

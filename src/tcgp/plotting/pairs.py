@@ -9,14 +9,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tcgp._typing import ArrayLike, FloatArray
-from tcgp.models import Model, fit_model
+from tcgp.methods.fit import fit_model
+from tcgp.models import Model
 from tcgp.plotting._style import BLACK, RED, new_figure, padded, scale_values
 from tcgp.space import Categorical, Dimension, Integer, Space
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["RunView", "draw_samples", "grid_size", "plot_partial_dependence", "plot_samples", "values_of"]
+__all__ = [
+    "RunView",
+    "draw_samples",
+    "fit_to_run",
+    "grid_size",
+    "partial_dependence",
+    "plot_partial_dependence",
+    "plot_samples",
+    "values_of",
+]
 
 ORDER_MAP = "cividis_r"
 MAX_PARAMETERS = 8  # more are unreadable
@@ -93,7 +103,7 @@ def plot_partial_dependence(
     view = RunView.of(result, parameters)
     if view.space is None:
         raise ValueError("result must hold its optimizer, whose space the partial dependence averages over.")
-    model = _fit_to_run(result) if model is None else model
+    model = fit_to_run(result) if model is None else model
     rng = np.random.default_rng(0)  # the same average for every panel, and for every call
     shares = rng.random((n_samples, len(view.space)))
     figure = new_figure(grid_size(view.n_shown))
@@ -103,13 +113,13 @@ def plot_partial_dependence(
     for (row, column), ax in axes.items():
         j, k = view.shown[row], view.shown[column]
         if row == column:
-            curve = _partial_dependence(model, view.space, shares, {j: grids[j]})
+            curve = partial_dependence(model, view.space, shares, {j: grids[j]})
             style = "o" if isinstance(view.space.dimensions[j], Categorical) else "-"
             ax.plot(_positions(view.space.dimensions[j], grids[j]), curve, style, color=RED)
             scale_values(ax, curve)
         else:
             across, up = np.meshgrid(grids[k], grids[j])
-            flat = _partial_dependence(model, view.space, shares, {k: across.ravel(), j: up.ravel()})
+            flat = partial_dependence(model, view.space, shares, {k: across.ravel(), j: up.ravel()})
             surfaces[row, column] = flat.reshape(across.shape)
     if surfaces:
         _draw_surfaces(figure, axes, view, grids, surfaces)
@@ -169,9 +179,7 @@ def values_of(run: Any) -> FloatArray:
     """Values of a run, in order, from a result or an array."""
     values = np.asarray(run.func_vals if hasattr(run, "func_vals") else run, dtype=float)
     if values.ndim != 1 or values.size == 0:
-        raise ValueError(
-            f"a run must be a result or an array of shape (n,), n ≥ 1; got shape {values.shape}."
-        )
+        raise ValueError(f"a run must be a result or an array of shape (n,), n ≥ 1, got shape {values.shape}")
     return values
 
 
@@ -182,7 +190,7 @@ def _place(parameter: int | str, names: Sequence[str]) -> int:
     if isinstance(parameter, int) and 0 <= parameter < len(names):
         return parameter
     raise ValueError(
-        f"parameters must be places below {len(names)} or names among {list(names)}; got {parameter!r}."
+        f"parameters must be places below {len(names)} or names among {list(names)}, got {parameter!r}"
     )
 
 
@@ -226,7 +234,7 @@ def _pair_axes(figure: Any, view: RunView, diagonal: str) -> dict[tuple[int, int
 
 def _scale_axis(ax: Any, view: RunView, j: int, which: str) -> None:
     """Scale, limits and ticks of a parameter's axis."""
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import MaxNLocator  # an optional dependency
 
     if view.space is None:
         return
@@ -278,13 +286,13 @@ def _scatter(ax: Any, view: RunView, column: int, row: int, **style: Any) -> Any
     return drawn
 
 
-def _fit_to_run(result: Any) -> Model:
+def fit_to_run(result: Any) -> Model:
     """A model of all successful evaluations of a run, made with its settings."""
     optimizer = result.optimizer
     values = values_of(result)
     ok = np.isfinite(values)
     if ok.sum() < 2:
-        raise ValueError(f"result must hold at least two successful evaluations; got {ok.sum()}.")
+        raise ValueError(f"result must hold at least two successful evaluations, got {ok.sum()}")
     codes = optimizer.space.encode([x for x, kept in zip(result.x_iters, ok, strict=True) if kept])
     bounds = [(0.0, 1.0)] * optimizer.space.dim
     settings = optimizer.settings
@@ -293,7 +301,7 @@ def _fit_to_run(result: Any) -> Model:
 
 def _draw_surfaces(figure: Any, axes: Any, view: RunView, grids: Any, surfaces: Any) -> None:
     """Contours, or cells where a parameter has choices, with one colour scale for all panels."""
-    from matplotlib.colors import BoundaryNorm
+    from matplotlib.colors import BoundaryNorm  # an optional dependency
 
     assert view.space is not None
     # Levels at quantiles: a few huge values would leave one colour for everything that matters.
@@ -329,7 +337,7 @@ def _positions(dimension: Dimension, shares: FloatArray) -> FloatArray:
     return _column(dimension, [dimension.quantile(float(u)) for u in shares])
 
 
-def _partial_dependence(
+def partial_dependence(
     model: Model, space: Space, shares: FloatArray, fixed: Mapping[int, ArrayLike]
 ) -> FloatArray:
     """Mean prediction over the shares (s, d) with some parameters fixed at m values each; (m,)."""

@@ -168,7 +168,7 @@ def _labelled_runs(results: Any, labels: Sequence[str] | None) -> list[tuple[str
     runs = [results] if _is_run(results) else list(results)
     names = [_name(run, i, len(runs)) for i, run in enumerate(runs)] if labels is None else list(labels)
     if len(names) != len(runs):
-        raise ValueError(f"labels must name each of the {len(runs)} runs; got {len(names)}.")
+        raise ValueError(f"labels must name each of the {len(runs)} runs, got {len(names)}")
     return [(name, [values_of(run)]) for name, run in zip(names, runs, strict=True)]
 
 

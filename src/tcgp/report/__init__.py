@@ -4,21 +4,18 @@
 of a journal at any time, and `report_from_study` of an Optuna study.
 """
 
-from tcgp.report.data import Note, State, calibration_sentence, notes_from_journal, report_data
-from tcgp.report.page import render, write_atomically
+from tcgp.report.data import State, calibration_sentence, report_data
+from tcgp.report.page import render
 from tcgp.report.study import report_from_study
 from tcgp.report.writer import Reporter, report_from_journal, report_from_optimizer
 
 __all__ = [
-    "Note",
     "Reporter",
     "State",
     "calibration_sentence",
-    "notes_from_journal",
     "render",
     "report_data",
     "report_from_journal",
     "report_from_optimizer",
     "report_from_study",
-    "write_atomically",
 ]

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import platform
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy
 
 from tcgp import __version__
+from tcgp._text import shorten
 from tcgp._typing import FloatArray
-from tcgp.history import Evaluation, shorten
-from tcgp.journal import Record
 from tcgp.laws import Law, Normal
 from tcgp.models import Model
 from tcgp.optimizer import Optimizer
-from tcgp.portfolio import compress
+from tcgp.optimizer.history import Evaluation
 from tcgp.scoring import diagnose, leave_one_out_prediction, loo_scores, thresholded_pit
 from tcgp.scoring.diagnosis import Diagnosis, base_label, method_label
 from tcgp.space import Categorical, Dimension, Point, Real
 
-__all__ = ["Note", "State", "calibration_sentence", "notes_from_journal", "report_data"]
+__all__ = ["State", "calibration_sentence", "report_data"]
 
 logger = logging.getLogger("tcgp")
 
@@ -62,67 +59,12 @@ class State:
     refresh: float | None = None
 
 
-@dataclass(frozen=True)
-class Note:
-    """What is known about an evaluation beside its outcome.
-
-    Attributes
-    ----------
-    id : int or None
-        Number of the proposal it answers.
-    source : str
-        Where the point came from; see `tcgp.history.Proposal`.
-    optimizer, simulator : float or None
-        Seconds spent on choosing the point, and on evaluating it; the latter counts where the evaluation does not
-        know its own.
-    """
-
-    id: int | None = None
-    source: str = "given"
-    optimizer: float | None = None
-    simulator: float | None = None
-
-    @classmethod
-    def of(cls, number: int, source: str, trace: Mapping[str, Any] | None, simulator: float | None) -> Note:
-        """The note on the answer to a proposal."""
-        seconds = None if trace is None else (trace.get("t_fit") or 0.0) + (trace.get("t_maximize") or 0.0)
-        return cls(number, source, seconds, simulator)
-
-
-def notes_from_journal(record: Record, runs: Path | None = None) -> list[Note]:
-    """Notes on the evaluations of a journal, in order.
-
-    Parameters
-    ----------
-    record : Record
-    runs : pathlib.Path, optional
-        Directory with the runs of ``tcgp minimize``, which know how long they took.
-
-    Returns
-    -------
-    list of Note
-    """
-    asked: dict[int, Mapping[str, Any]] = {}
-    told: dict[tuple[Any, ...], Note] = {}  # a point told twice is one evaluation
-    for _, event in record.events:
-        number = event["id"]
-        if event["event"] == "ask":
-            asked[number] = event
-        elif number in asked:
-            ask = asked[number]
-            seconds = None if runs is None else _seconds_of_run(runs / f"{number:04d}" / "outcome.json")
-            told.setdefault(tuple(event["x"]), Note.of(number, ask["source"], ask["trace"], seconds))
-        else:
-            told.setdefault(tuple(event["x"]), Note())
-    return list(told.values())
-
-
 def report_data(
     optimizer: Optimizer,
     state: State,
     *,
     title: str = "tcgp run",
-    notes: Sequence[Note] = (),
+    origins: Sequence[tuple[int | None, str]] | None = None,
     software: str | None = None,
     names: Sequence[str] | None = None,
     labels: Mapping[int, Sequence[str]] | None = None,
@@ -136,8 +78,8 @@ def report_data(
     state : State
         How the run stands.
     title : str
-    notes : sequence of Note
-        One for each evaluation, as far as there are any.
+    origins : sequence of (int or None, str), optional
+        Number and source of each evaluation, where they are not those of the optimizer's proposals.
     software : str, optional
         What began the run, if a journal says so.
     names : sequence of str, optional
@@ -162,7 +104,8 @@ def report_data(
     ([3.0], 'width')
     """
     evaluations = optimizer.evaluations
-    notes = [*notes[: len(evaluations)], *[Note()] * (len(evaluations) - len(notes))]
+    origins = origins or [(e.id, _source(optimizer, e)) for e in evaluations]
+    numbers = [number for number, _ in origins]
     parameters = _parameters(optimizer, names, labels or {})
     model = _attempt("the model", _model, optimizer, fit)
     return {
@@ -174,17 +117,14 @@ def report_data(
             "x": [_coordinates(optimizer, e.x, 8) for e in evaluations],
             "y": [_rounded(e.y, 12) for e in evaluations],
             "reason": [None if e.reason is None else shorten(e.reason, LONGEST_TEXT) for e in evaluations],
-            "id": [note.id for note in notes],
-            "source": [note.source for note in notes],
-            "optimizer": [_rounded(note.optimizer, 4) for note in notes],
-            "simulator": [
-                _rounded(note.simulator if e.seconds is None else e.seconds, 4)
-                for e, note in zip(evaluations, notes, strict=True)
-            ],
+            "id": numbers,
+            "source": [source for _, source in origins],
+            "optimizer": [_rounded(_seconds_to_choose(optimizer, e), 4) for e in evaluations],
+            "simulator": [_rounded(e.seconds, 4) for e in evaluations],
         },
         "pending": [{"id": p.id, "x": _words(parameters, optimizer, p.x)} for p in optimizer.pending],
-        "best": _best_points(parameters, optimizer, notes),
-        "failures": _failures(parameters, optimizer, notes),
+        "best": _best_points(parameters, optimizer, numbers),
+        "failures": _failures(parameters, optimizer, numbers),
         "slices": None if model is None else _attempt("the slices", _slices, optimizer, model),
         "calibration": None if model is None else _attempt("the calibration", _calibration, model),
         "trace": [
@@ -246,6 +186,17 @@ def _factor(value: float) -> str:
 # ---- parameters and points ----
 
 
+def _source(optimizer: Optimizer, evaluation: Evaluation) -> str:
+    """Where the point of an evaluation came from."""
+    return "given" if evaluation.id is None else optimizer.history.proposals[evaluation.id].source
+
+
+def _seconds_to_choose(optimizer: Optimizer, evaluation: Evaluation) -> float | None:
+    """How long a model took to choose the point of an evaluation, if one did."""
+    trace = None if evaluation.id is None else optimizer.history.proposals[evaluation.id].trace
+    return None if trace is None else (trace.get("t_fit") or 0.0) + (trace.get("t_maximize") or 0.0)
+
+
 def _parameters(
     optimizer: Optimizer, names: Sequence[str] | None, labels: Mapping[int, Sequence[str]]
 ) -> list[dict[str, Any]]:
@@ -289,25 +240,25 @@ def _words(parameters: Sequence[Mapping[str, Any]], optimizer: Optimizer, x: Poi
 
 
 def _best_points(
-    parameters: Sequence[Mapping[str, Any]], optimizer: Optimizer, notes: Sequence[Note]
+    parameters: Sequence[Mapping[str, Any]], optimizer: Optimizer, numbers: Sequence[int | None]
 ) -> list[dict[str, Any]]:
     """The lowest values, with their points."""
     done = [(e.y, i, e) for i, e in enumerate(optimizer.evaluations) if e.y is not None]
     return [
-        {"number": i + 1, "id": notes[i].id, "y": repr(y), "x": _words(parameters, optimizer, e.x)}
+        {"number": i + 1, "id": numbers[i], "y": repr(y), "x": _words(parameters, optimizer, e.x)}
         for y, i, e in sorted(done, key=lambda item: item[:2])[:N_BEST]
     ]
 
 
 def _failures(
-    parameters: Sequence[Mapping[str, Any]], optimizer: Optimizer, notes: Sequence[Note]
+    parameters: Sequence[Mapping[str, Any]], optimizer: Optimizer, numbers: Sequence[int | None]
 ) -> list[dict[str, Any]]:
     """The latest failed evaluations, with their reasons."""
     failed = [(i, e) for i, e in enumerate(optimizer.evaluations) if e.failed]
     return [
         {
             "number": i + 1,
-            "id": notes[i].id,
+            "id": numbers[i],
             "reason": shorten(e.reason or "no reason given", LONGEST_TEXT),
             "x": _words(parameters, optimizer, e.x),
         }
@@ -322,9 +273,7 @@ def _model(optimizer: Optimizer, fit: bool) -> Model | None:
     """The model of the last proposal; or, if allowed and possible, one fitted now to all evaluations."""
     if optimizer.model is not None or not fit:
         return optimizer.model
-    if len(np.unique(optimizer.history.successes[1])) < 2:
-        return None
-    return optimizer._fit()[0]
+    return optimizer.update_model() if optimizer.history.has_contrast else None
 
 
 def _slices(optimizer: Optimizer, model: Model) -> dict[str, Any] | None:
@@ -332,7 +281,7 @@ def _slices(optimizer: Optimizer, model: Model) -> dict[str, Any] | None:
     best = optimizer.history.best
     if best is None or best.y is None:
         return None
-    model = _up_to_date(optimizer, model)
+    model = optimizer.surrogate.updated(*optimizer.history.successes) or model
     along: list[dict[str, Any] | None] = []
     for i, dimension in enumerate(optimizer.space.dimensions):
         values = _grid(dimension, N_GRID)
@@ -342,16 +291,6 @@ def _slices(optimizer: Optimizer, model: Model) -> dict[str, Any] | None:
         points = [[*best.x[:i], value, *best.x[i + 1 :]] for value in values]
         along.append({"values": _axis(dimension, values), **_views(optimizer, model, points, best)})
     return {"level": LEVEL, "along": along, "over": _heat_map(optimizer, model, along, best)}
-
-
-def _up_to_date(optimizer: Optimizer, model: Model) -> Model:
-    """The model given the values told since it was fitted, which is cheaper than a fit."""
-    U, y = optimizer.history.successes
-    if optimizer._fitted is None:
-        return model
-    n, member, _ = optimizer._fitted
-    seen = compress(y, y[:n]) if member.compressed else y
-    return model.condition(U[n:], seen[n:]) if n < len(y) else model
 
 
 def _heat_map(
@@ -375,7 +314,7 @@ def _heat_map(
 
 
 def _views(
-    optimizer: Optimizer, model: Model, points: list[Point], best: Evaluation, digits: int = 6
+    optimizer: Optimizer, model: Model, points: Sequence[Point], best: Evaluation, digits: int = 6
 ) -> dict[str, list[float | None]]:
     """What the model says at points."""
     assert best.y is not None
@@ -488,15 +427,6 @@ def _rounded(value: Any, digits: int) -> Any:
     if value is None or isinstance(value, int):
         return value
     return float(f"{float(value):.{digits}g}") if math.isfinite(value) else None
-
-
-def _seconds_of_run(path: Path) -> float | None:
-    """How long a run took, if it left a note."""
-    try:
-        seconds = json.loads(path.read_text(encoding="utf-8"))["seconds"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return float(seconds) if isinstance(seconds, int | float) else None
 
 
 def _attempt(what: str, compute: Callable[..., Any], *arguments: Any) -> Any:

@@ -1,21 +1,18 @@
-"""One self-contained HTML page from the data of a report, and its way onto the disk."""
+"""One self-contained HTML page from the data of a report."""
 
 from __future__ import annotations
 
 import base64
-import contextlib
 import hashlib
 import html
 import json
-import os
 import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
-__all__ = ["embed", "render", "write_atomically"]
+__all__ = ["embed", "render"]
 
 # Inside a script element HTML knows no escapes but looks for "</script" and "<!--"; JSON can say these
 # characters otherwise. All else that could disturb (U+2028, lone surrogates) json.dumps escapes itself.
@@ -60,19 +57,6 @@ def render(data: Mapping[str, Any]) -> str:
     }
     # In one pass, so that nothing is replaced inside what was put in.
     return re.sub("@([A-Z]+)@", lambda match: parts[match[1]], _asset("report.html"))
-
-
-def write_atomically(path: str | os.PathLike[str], text: str) -> None:
-    """Write a file so that a reader sees the old one or the new one, never a part."""
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
 
 
 @cache

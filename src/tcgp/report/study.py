@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
+from tcgp._files import write_atomically
 from tcgp.optimizer import Optimizer
-from tcgp.report.data import Note, State, report_data
-from tcgp.report.page import render, write_atomically
+from tcgp.report.data import State, report_data
+from tcgp.report.page import render
 from tcgp.space import Categorical, Dimension, Integer, Real, Space
 
 __all__ = ["report_from_study"]
@@ -55,23 +55,21 @@ def report_from_study(
         n_initial=1,
         rng=0,
     )
-    notes = []
+    origins: list[tuple[int | None, str]] = []
     for trial in trials:
         if trial.state.is_finished() and _tell(optimizer, trial, distributions, -1.0 if maximizes else 1.0):
-            duration = trial.duration
-            seconds = None if duration is None else duration.total_seconds()
-            notes.append(Note(trial.number, "Optuna", None, seconds))
+            origins.append((trial.number, "Optuna"))
     data = report_data(
         optimizer,
         State(running=False, text="snapshot"),
         title=(title or study.study_name) + (" (values negated: it maximizes)" if maximizes else ""),
-        notes=notes,
+        origins=origins,
         labels={
             i: labels for i, d in enumerate(distributions.values()) if (labels := _labels(d)) is not None
         },
         fit=True,
     )
-    write_atomically(Path(path), render(data))
+    write_atomically(path, render(data))
 
 
 def _tell(optimizer: Optimizer, trial: Any, distributions: Mapping[str, Any], sign: float) -> bool:
@@ -83,7 +81,8 @@ def _tell(optimizer: Optimizer, trial: Any, distributions: Mapping[str, Any], si
     reason = trial.system_attrs.get("fail_reason") or trial.state.name.lower()
     try:
         x = [_coordinate(d, trial.params[name]) for name, d in distributions.items()]
-        optimizer.tell(x, value, reason=str(reason))
+        seconds = None if trial.duration is None else trial.duration.total_seconds()
+        optimizer.tell(x, value, reason=str(reason), seconds=seconds)
     except ValueError:  # other ranges, or another value at the same point
         return False
     return len(optimizer.evaluations) > n

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 
-from tcgp.journal import read_journal
+from tcgp._files import write_atomically
 from tcgp.optimizer import Optimizer
-from tcgp.report.data import Note, State, notes_from_journal, report_data
-from tcgp.report.page import render, write_atomically
+from tcgp.optimizer.journal import read_journal
+from tcgp.report.data import State, report_data
+from tcgp.report.page import render
 
 __all__ = ["Reporter", "report_from_journal", "report_from_optimizer"]
 
@@ -50,9 +51,8 @@ class Reporter:
     >>> optimizer = tcgp.Optimizer([(0.0, 1.0)], rng=0)
     >>> reporter = Reporter(path, optimizer)
     >>> x = optimizer.ask()
-    >>> reporter.waiting([0])
+    >>> reporter.waiting()
     >>> optimizer.tell(x, 1.0)
-    >>> reporter.look()
     >>> reporter.close("that will do")
     >>> path.read_text().startswith("<!DOCTYPE html>")
     True
@@ -70,49 +70,22 @@ class Reporter:
         self._begun = time.monotonic()
         self._spent = 0.0
         self._complained = False
-        self._notes: list[Note] = []
         self._software: str | None = None
-        self._under_way: dict[int, tuple[float, Note]] = {}
-        self._guarded(self._recall)
+        self._guarded(self._look_up_software)
 
-    def waiting(self, numbers: Collection[int]) -> None:
-        """Evaluations with these numbers are under way: show them."""
-        self._guarded(lambda: self._note_started(numbers))
+    def waiting(self) -> None:
+        """Evaluations are under way, and there is time until one ends: show how the run stands."""
         if self._spent <= ALLOWANCE + SHARE * (time.monotonic() - self._begun):
             self._guarded(lambda: self._write(State(True, "running", self._n_evals, REFRESH)))
-
-    def look(self) -> None:
-        """An evaluation has ended."""
-        self._guarded(self._note_ended)
 
     def close(self, message: str) -> None:
         """The run has ended, for the reason given: write the report a last time."""
         fit = len(self._optimizer.evaluations) <= LARGEST_FIT
         self._guarded(lambda: self._write(State(False, message, self._n_evals), fit=fit))
 
-    def _recall(self) -> None:
-        """Notes on the evaluations made before this process: by the journal if there is one."""
-        journal = self._optimizer._journal
-        if journal is not None:
-            record = read_journal(journal.path)
-            self._notes = notes_from_journal(record, journal.path.parent / "runs")
-            self._software = record.header.get("software")
-        missing = len(self._optimizer.evaluations) - len(self._notes)
-        self._notes += [Note()] * missing
-
-    def _note_started(self, numbers: Collection[int]) -> None:
-        now, pending = time.monotonic(), self._optimizer.history.pending
-        for number in numbers:
-            if number not in self._under_way and number in pending:
-                proposal = pending[number]
-                note = Note.of(number, proposal.source, proposal.trace, None)
-                self._under_way[number] = (now, note)
-
-    def _note_ended(self) -> None:
-        now, pending = time.monotonic(), self._optimizer.history.pending
-        for number in [n for n in self._under_way if n not in pending]:
-            start, note = self._under_way.pop(number)
-            self._notes.append(Note(note.id, note.source, note.optimizer, now - start))
+    def _look_up_software(self) -> None:
+        if self._optimizer.journal is not None:
+            self._software = read_journal(self._optimizer.journal).header.get("software")
 
     def _write(self, state: State, fit: bool = False) -> None:
         start = time.monotonic()
@@ -120,10 +93,7 @@ class Reporter:
             data = report_data(
                 self._optimizer,
                 state,
-                title=_title(
-                    self.path if self._optimizer._journal is None else self._optimizer._journal.path
-                ),
-                notes=self._notes,
+                title=_title(self._optimizer.journal or self.path),
                 software=self._software,
                 fit=fit,
             )
@@ -192,15 +162,11 @@ def report_from_journal(
     ... )
     >>> report_from_journal(folder / "run.jsonl", folder / "run.html")
     """
-    record = read_journal(journal)
-    optimizer = Optimizer._replay(record, str(journal))
-    state = _standing(refresh)
     data = report_data(
-        optimizer,
-        state,
+        Optimizer.read(journal),
+        _standing(refresh),
         title=_title(Path(journal)),
-        notes=notes_from_journal(record, Path(journal).parent / "runs"),
-        software=record.header.get("software"),
+        software=read_journal(journal).header.get("software"),
         fit=True,
     )
     write_atomically(path, render(data))

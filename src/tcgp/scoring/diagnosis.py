@@ -139,7 +139,7 @@ def diagnose(model: Model) -> Diagnosis:
     Examples
     --------
     >>> import numpy as np
-    >>> from tcgp.models import fit_model
+    >>> from tcgp.methods.fit import fit_model
     >>> from tcgp.problems import get
     >>> from tcgp.scoring import diagnose
     >>> problem = get("goldstein-price")

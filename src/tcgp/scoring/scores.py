@@ -87,7 +87,7 @@ def loo_scores(model: Model, *, threshold: float | None = None, law: Law | None 
     Examples
     --------
     >>> import numpy as np
-    >>> from tcgp.models import fit_model
+    >>> from tcgp.methods.fit import fit_model
     >>> from tcgp.problems import get
     >>> from tcgp.scoring import loo_scores
     >>> problem = get("goldstein-price")
@@ -141,7 +141,7 @@ def test_scores(
     Examples
     --------
     >>> import numpy as np
-    >>> from tcgp.models import fit_model
+    >>> from tcgp.methods.fit import fit_model
     >>> from tcgp.problems import get
     >>> from tcgp import scoring
     >>> problem, rng = get("goldstein-price"), np.random.default_rng(1)

@@ -1,0 +1,30 @@
+"""Text of others, made fit for a message."""
+
+from __future__ import annotations
+
+__all__ = ["printable", "quote", "shorten"]
+
+
+def shorten(text: str, length: int = 300) -> str:
+    """The text, cut if it is long."""
+    return text if len(text) <= length else text[: length - 3] + "..."
+
+
+def printable(text: str) -> str:
+    """The text made harmless for a terminal, on one line.
+
+    Line breaks, control characters, escape sequences, and marks without width or for the direction of text become
+    question marks.
+
+    Examples
+    --------
+    >>> from tcgp._text import printable
+    >>> printable("red\\x1b[31m, back\\u202ewards, hid\\u200bden")
+    'red?[31m, back?wards, hid?den'
+    """
+    return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
+
+
+def quote(text: str) -> str:
+    """Text of a program or of a file between quotation marks: harmless, and short."""
+    return repr(printable(shorten(text, 200)))

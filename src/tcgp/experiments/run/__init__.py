@@ -1,0 +1,1 @@
+"""How the tasks of a plan are computed, and where their results are kept."""

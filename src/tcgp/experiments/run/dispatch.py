@@ -1,0 +1,46 @@
+"""From a task to its result: the one place that knows which code computes which task."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any, NamedTuple
+
+from tcgp.experiments.plan.tasks import FixedTask, Task
+from tcgp.experiments.run.fixed_data import score_rows
+from tcgp.experiments.run.optimization import optimize
+
+__all__ = ["Attempt", "attempt", "compute"]
+
+
+class Attempt(NamedTuple):
+    """A task that was tried in a worker: its result, or None and the reason, and the seconds it took."""
+
+    task: Task
+    payload: dict[str, Any] | None
+    reason: str
+    seconds: float
+
+
+def compute(task: Task) -> dict[str, Any]:
+    """The result of a task, as plain JSON."""
+    result = (
+        score_rows(task.problem, task.replicate, task.rows) if isinstance(task, FixedTask) else optimize(task)
+    )
+    return {"spec": task.spec, **result}
+
+
+def attempt(task: Task) -> Attempt:
+    """Compute a task; an error is part of what comes back, so that the other tasks go on."""
+    start = time.perf_counter()
+    # The library warns of what a user should know of one fit; thousands of fits would flood the screen.
+    logger = logging.getLogger("tcgp")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        payload, reason = compute(task), ""
+    except Exception as error:
+        payload, reason = None, f"{type(error).__name__}: {error}"
+    finally:
+        logger.setLevel(level)
+    return Attempt(task, payload, reason, time.perf_counter() - start)

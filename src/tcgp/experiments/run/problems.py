@@ -1,0 +1,63 @@
+"""The functions of the experiments, and the random numbers that belong to each replicate."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from tcgp import problems as catalogue
+from tcgp._typing import FloatArray
+from tcgp.experiments.errors import ExperimentError
+from tcgp.experiments.plan.tasks import ROOT_SEED
+from tcgp.experiments.run.bbob import bbob_problem, is_bbob
+from tcgp.problems import Problem
+
+__all__ = ["Streams", "get", "streams", "uniform_points"]
+
+
+def get(name: str) -> Problem:
+    """The problem of that name: of `tcgp.problems`, or of the BBOB suite as in ``"bbob:f8:d5:i1"``."""
+    if is_bbob(name):
+        return bbob_problem(name)
+    try:
+        return catalogue.get(name)
+    except (TypeError, ValueError) as error:
+        raise ExperimentError(f"there is no problem {name!r}: {error}") from None
+
+
+@dataclass(frozen=True)
+class Streams:
+    """Independent sources of randomness of one replicate, the same for every method.
+
+    Attributes
+    ----------
+    design, method, levels, test : numpy.random.SeedSequence
+        For the initial data; for what the method draws; for subset simulation; for the test points.
+    """
+
+    design: np.random.SeedSequence
+    method: np.random.SeedSequence
+    levels: np.random.SeedSequence
+    test: np.random.SeedSequence
+
+
+def streams(problem: str, replicate: int) -> Streams:
+    """Sources of randomness keyed by the problem and the replicate, and by nothing else.
+
+    Examples
+    --------
+    >>> from tcgp.experiments.run.problems import streams
+    >>> streams("ackley4", 0).design.generate_state(1) == streams("ackley4", 0).design.generate_state(1)
+    array([ True])
+    """
+    # CRC-32 gives a number that does not depend on the process, as Python's hash of a string does.
+    child = np.random.SeedSequence(ROOT_SEED, spawn_key=(zlib.crc32(problem.encode()), replicate))
+    return Streams(*child.spawn(4))
+
+
+def uniform_points(problem: Problem, n: int, seed: np.random.SeedSequence) -> FloatArray:
+    """Points (n, d), uniform on the box of the problem."""
+    low, high = problem.bounds.T
+    return np.random.default_rng(seed).uniform(low, high, (n, problem.dim))

@@ -1,0 +1,76 @@
+"""Results on disk: one JSON file for each task, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from tcgp import __version__
+from tcgp._files import write_atomically
+from tcgp.experiments.errors import ExperimentError
+from tcgp.experiments.plan.tasks import Task
+
+__all__ = ["Store"]
+
+# A run of 150 iterations with all its scores takes about 40 kB.
+BYTES_PER_TASK = 50_000
+
+
+class Store:
+    """The directory of results.
+
+    A result that is there and answers its task is never computed again: that is how a run is resumed, and how
+    experiments share runs. A file that is damaged or answers another question counts as absent.
+
+    Parameters
+    ----------
+    root : path
+    """
+
+    def __init__(self, root: str | os.PathLike[str]) -> None:
+        self.root = Path(root)
+
+    def load(self, task: Task) -> dict[str, Any] | None:
+        """The stored result of a task, or None if it is still to be computed."""
+        try:
+            payload = json.loads((self.root / task.path).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        return payload if isinstance(payload, dict) and task.accepts(payload) else None
+
+    def save(self, task: Task, payload: dict[str, Any]) -> None:
+        """Write a result; one that gives more than this one, put there in the meantime, is left alone."""
+        if self.load(task) is not None:
+            return
+        path = self.root / task.path
+        text = json.dumps({"software": f"tcgp {__version__}", **payload}, allow_nan=False)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, text)
+        except OSError as error:
+            raise ExperimentError(
+                f"the result {str(path)!r} could not be written ({error.strerror}): nothing that was written "
+                "before is lost; make room, and give the same command again"
+            ) from error
+
+    def check_writable(self, n_tasks: int) -> None:
+        """Refuse a directory that cannot take the results of so many tasks."""
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            write_atomically(self.root / ".probe", "x" * 4096)
+            (self.root / ".probe").unlink()
+            free = shutil.disk_usage(self.root).free
+        except OSError as error:
+            raise ExperimentError(
+                f"results cannot be written to {str(self.root)!r} ({error.strerror}): choose another directory "
+                "with --results"
+            ) from error
+        needed = n_tasks * BYTES_PER_TASK
+        if free < needed:
+            raise ExperimentError(
+                f"the disk of {str(self.root)!r} has {free / 1e6:.0f} MB left and {n_tasks} results need about "
+                f"{needed / 1e6:.0f} MB: make room, or choose another directory with --results"
+            )

@@ -1,0 +1,283 @@
+"""What the plain and the relaxed Gaussian process share: fit, prediction and leave-one-out in user units."""
+
+from __future__ import annotations
+
+import copy
+import logging
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcgp._bounds import check_bounds
+from tcgp._threads import single_threaded
+from tcgp._typing import ArrayLike, Bounds, FloatArray
+from tcgp.gp.kernels import SMOOTHNESSES
+from tcgp.gp.likelihood import ConcentratedLikelihood
+from tcgp.gp.posterior import LeaveOneOut, Posterior
+from tcgp.gp.selection import select_lengthscales, selection_prior
+from tcgp.gp.units import Units, check_data, check_lengthscales, check_points, merge_duplicates
+
+__all__ = ["Interpolator"]
+
+if TYPE_CHECKING:
+    from typing import Self
+
+logger = logging.getLogger("tcgp")
+
+
+class Interpolator:
+    """A Gaussian process that is fitted to data: the base of the plain and of the relaxed one.
+
+    The relaxed one has a likelihood of its own, and does not take all values as they are.
+
+    Attributes
+    ----------
+    posterior_ : Posterior
+        The process conditioned on the data, in normalized units.
+    units_ : Units
+        The way between these and the user's.
+    lengthscales_, mean_, variance_, log_likelihood_, objective_, nugget_, X_, y_
+        See `GaussianProcess`.
+    """
+
+    lengthscales_: FloatArray
+    mean_: float
+    variance_: float
+    log_likelihood_: float
+    objective_: float
+    nugget_: float
+    X_: FloatArray
+    y_: FloatArray
+    posterior_: Posterior
+    units_: Units
+
+    # Held at a value instead of selected; only `GaussianProcess` takes one from the user.
+    lengthscales: ArrayLike | None = None
+    mean: float | None = None
+    variance: float | None = None
+    nugget: float | None = 0.0
+
+    _exact = "values of y"  # those taken as they are, in words
+
+    def __init__(
+        self,
+        smoothness: int,
+        n_starts: int,
+        selection: str,
+        prior: tuple[float, float] | None,
+        shortest: float,
+        longest: float,
+    ) -> None:
+        if smoothness not in SMOOTHNESSES:
+            raise ValueError(
+                f"smoothness must be one of {SMOOTHNESSES} (p in nu = p + 1/2), got {smoothness!r}"
+            )
+        selection_prior(selection, 1, prior)  # refuses what is none
+        self.smoothness, self.n_starts = smoothness, n_starts
+        self.selection, self.prior = selection, prior
+        self.shortest, self.longest = shortest, longest
+
+    @single_threaded
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        bounds: Bounds | None = None,
+        start: ArrayLike | None = None,
+        refine: bool = True,
+    ) -> Self:
+        """Fit to exact evaluations.
+
+        Parameters
+        ----------
+        X : (n, d) array
+            Points in user units.
+        y : (n,) array
+            Values. Equal rows of X must have equal values; they are merged.
+        bounds : (d, 2) array, optional
+            The box, used for normalisation only; the range of the data by default.
+        start : (d,) array, optional
+            Lengthscales of an earlier fit: a warm start, one descent from there instead of a scan. With a
+            learned nugget, that of the earlier fit follows them: shape (d + 1,).
+        refine : bool
+            False takes ``start`` as it is: mean and variance alone are selected again.
+
+        Returns
+        -------
+        self
+        """
+        X, y = check_data(X, y)
+        dim = X.shape[1]
+        X, y = merge_duplicates(X, y)
+        values = self._values_to_fit(y)
+        units = Units.of(X, values, None if bounds is None else check_bounds(bounds, dim))
+        points, z = units.x_to_unit(X), units.y_to_unit(values)
+        mean = None if self.mean is None else float(units.y_to_unit(np.asarray(self.mean)))
+        variance = None if self.variance is None else float(self.variance) / units.y_unit**2
+        nugget, freedom, objective = self.nugget or 0.0, len(z), None
+        if self.lengthscales is not None:
+            rho = check_lengthscales(self.lengthscales, dim, "lengthscales") / units.x_width
+        elif z.min() == z.max():
+            logger.warning("the %s are equal: lengthscales and variance are set, not estimated", self._exact)
+            rho = np.full(dim, 0.5 * np.sqrt(dim))
+            variance = 1.0 if variance is None else variance
+        else:
+            likelihood = self._likelihood(
+                points,
+                z,
+                units,
+                mean=mean,
+                variance=variance,
+                nugget=self.nugget,
+                prior=selection_prior(self.selection, dim, self.prior),
+                restricted=self.selection == "reml",
+            )
+            theta = self._select(likelihood, units, start, refine)
+            rho, z = np.exp(theta[:dim]), likelihood.complete(theta)
+            freedom = likelihood.degrees_of_freedom
+            if likelihood.learns_nugget:
+                nugget = float(np.exp(theta[-1]))
+            if self.selection != "ml":
+                objective = -likelihood.value(theta)
+        posterior = Posterior.condition(
+            points,
+            z,
+            rho,
+            self.smoothness,
+            mean=mean,
+            variance=variance,
+            nuggets=nugget,
+            degrees_of_freedom=freedom,
+        )
+        if posterior.factor.nugget:
+            logger.debug("the correlation matrix needed a nugget of %g", posterior.factor.nugget)
+        self._set_posterior(posterior, units, X, y)
+        if objective is not None:
+            self.objective_ = objective
+        return self
+
+    def _values_to_fit(self, y: FloatArray) -> FloatArray:
+        """The values that set the units and enter the likelihood."""
+        return y
+
+    def _likelihood(
+        self, points: FloatArray, z: FloatArray, units: Units, **options: Any
+    ) -> ConcentratedLikelihood:
+        """What selects the lengthscales, in normalized units; options as in `ConcentratedLikelihood`."""
+        return ConcentratedLikelihood(points, z, self.smoothness, **options)
+
+    def _set_posterior(self, posterior: Posterior, units: Units, X: FloatArray, y: FloatArray) -> None:
+        """Store what the fit learned, in user units."""
+        self.posterior_, self.units_, self.X_, self.y_ = posterior, units, X, y
+        self.lengthscales_ = posterior.lengthscales * units.x_width
+        self.mean_ = float(units.y_from_unit(np.asarray(posterior.mean)))
+        with np.errstate(over="ignore", under="ignore"):
+            self.variance_ = float(np.float64(posterior.variance) * np.float64(units.y_unit) ** 2)
+        self.nugget_ = float(posterior.nuggets.max()) + posterior.factor.nugget
+        n = len(y)
+        quadratic = float((posterior.z - posterior.mean) @ posterior.a) / posterior.variance
+        log_determinant = n * np.log(2.0 * np.pi * posterior.variance) + posterior.factor.log_determinant
+        self.log_likelihood_ = -0.5 * (quadratic + log_determinant) - n * float(
+            np.log(units.y_scale) + np.log(units.y_magnitude)
+        )
+        self.objective_ = self.log_likelihood_
+
+    def _select(
+        self, likelihood: ConcentratedLikelihood, units: Units, start: ArrayLike | None, refine: bool
+    ) -> FloatArray:
+        """Log-lengthscales, and log-nugget if it is learned, in units of the box; ``start`` in the user's."""
+        first = None
+        if start is not None:
+            width = np.append(units.x_width, [1.0] * likelihood.learns_nugget)
+            first = np.log(check_lengthscales(start, len(width), "start") / width)
+        return select_lengthscales(
+            likelihood,
+            start=first,
+            n_starts=self.n_starts,
+            shortest=self.shortest,
+            longest=self.longest,
+            refine=refine,
+        )
+
+    @property
+    def learns_nugget(self) -> bool:
+        """Whether a nugget is learned with the lengthscales."""
+        return self.nugget is None
+
+    def unit_points(self) -> FloatArray:
+        """Data points scaled to the unit cube by the bounds of the fit, of shape (n, d)."""
+        self._check_fitted()
+        return self.posterior_.X
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "posterior_"):
+            raise ValueError(f"this {type(self).__name__} has no data yet: call fit(X, y) first")
+
+    @single_threaded
+    def predict(self, X: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Predict at many points at once.
+
+        Parameters
+        ----------
+        X : (m, d) array
+            Points, in the units of the data.
+
+        Returns
+        -------
+        mean, sd : (m,) arrays
+        """
+        self._check_fitted()
+        points = self.units_.x_to_unit(check_points(X, self.X_.shape[1]))
+        mean, sd = self.posterior_.predict(points)
+        return self.units_.y_from_unit(mean), sd * self.units_.y_unit
+
+    @single_threaded
+    def predict_gradient(self, X: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Predict, with the gradients of mean and standard deviation with respect to x.
+
+        Returns
+        -------
+        mean, sd : (m,) arrays
+        mean_gradient, sd_gradient : (m, d) arrays
+        """
+        self._check_fitted()
+        units = self.units_
+        points = units.x_to_unit(check_points(X, self.X_.shape[1]))
+        mean, sd, mean_gradient, sd_gradient = self.posterior_.predict_gradient(points)
+        slope = units.y_unit / units.x_width
+        return units.y_from_unit(mean), sd * units.y_unit, mean_gradient * slope, sd_gradient * slope
+
+    @single_threaded
+    def leave_one_out(self) -> LeaveOneOut:
+        """Leave-one-out predictions at the data points ``X_``, hyperparameters held.
+
+        Closed form (no refit): with ``a = K^-1 (z - m0)``, the mean is ``z_i - a_i / (K^-1)_ii`` and the
+        variance ``sigma^2 / (K^-1)_ii``.
+        """
+        self._check_fitted()
+        loo = self.posterior_.leave_one_out()
+        return LeaveOneOut(self.units_.y_from_unit(loo.mean), loo.sd * self.units_.y_unit, loo.residuals)
+
+    @single_threaded
+    def condition(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Return a copy with data added and every hyperparameter held; added data are never smoothed."""
+        self._check_fitted()
+        X, y = check_data(X, y)
+        check_points(X, self.X_.shape[1])
+        all_X, all_y = merge_duplicates(np.vstack([self.X_, X]), np.concatenate([self.y_, y]))
+        old, units = self.posterior_, self.units_
+        values = units.y_to_unit(all_y)
+        values[: len(old.z)] = old.z  # a relaxed value stays as it is
+        posterior = Posterior.condition(
+            units.x_to_unit(all_X),
+            values,
+            old.lengthscales,
+            old.p,
+            mean=old.mean,
+            variance=old.variance,
+            nuggets=np.append(old.nuggets, np.zeros(len(values) - len(old.z))),
+        )
+        other = copy.copy(self)
+        other._set_posterior(posterior, units, all_X, all_y)
+        return other

@@ -1,0 +1,256 @@
+"""`fit_model`: carry out the recipe of a named method on data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tcgp import calibration
+from tcgp._bounds import check_bounds
+from tcgp._typing import ArrayLike, Bounds, FloatArray, RandomState
+from tcgp.gp import GaussianProcess, LeaveOneOut, RelaxedGaussianProcess
+from tcgp.gp.interpolator import Interpolator
+from tcgp.gp.units import check_data
+from tcgp.laws import Law, Normal
+from tcgp.methods.options import check_options
+from tcgp.methods.portfolio import (
+    COMPARISON_LEVEL,
+    PORTFOLIOS,
+    check_method,
+    interpolating,
+    member_options,
+    members_of,
+    options_of,
+)
+from tcgp.methods.recipes import RECIPES, Recipe
+from tcgp.methods.states import check_state
+from tcgp.models import Model
+from tcgp.scoring import leave_one_out_prediction, twcrps
+
+__all__ = ["calibrate", "fit_model", "low_value_score"]
+
+# A warm start follows one optimum of the likelihood as data come in; a cold fit looks around each time the data
+# have grown by this factor.
+_COLD_FIT_GROWTH = 1.25
+# Lengthscales are selected again at every new datum below n = 250, and at every k-th for n = 150 + 50 k: one datum
+# among many hardly moves the optimum, and a selection costs ten times what all else does.
+_REFIT_FROM, _REFIT_STEP = 150, 50
+
+
+def fit_model(
+    X: ArrayLike,
+    y: ArrayLike,
+    method: str = "tcgp",
+    *,
+    bounds: Bounds | None = None,
+    rng: RandomState = None,
+    state: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Model:
+    """Fit one of the named predictive models to exact evaluations.
+
+    Parameters
+    ----------
+    X : (n, d) array
+        Points, in user units.
+    y : (n,) array
+        Values; smaller is better.
+    method : str
+        ``"gp"``: plain Gaussian process; ``"tcgp"``: calibrated below a low threshold (the paper's method);
+        ``"tcgp-occ"``, ``"tcgp-thres"``: only occurrence or only the shape below the threshold is calibrated;
+        ``"bcrgp"``: calibrated globally; ``"ongp"``: recalibrated online; ``"regp"``: relaxed above a
+        threshold. Ours, not the paper's: ``"tcregp"``: tail calibration of the relaxed GP; ``"gp-nugget"``: a GP
+        that smooths, by a nugget learned with the lengthscales; ``"auto"``: of tcGP and reGP the one that predicts
+        low values best by leave-one-out (an `Optimizer` lets these two and ``"gp-nugget"`` take turns).
+    bounds : (d, 2) array, optional
+        The box: weights refer to the uniform law on it. The range of the data by default.
+    rng : int, Generator or None
+        Used by ``search="paper"`` and ``"bcrgp"`` only.
+    state : mapping, optional
+        ``model.state`` of an earlier fit: warm lengthscales and the threshold's memory.
+    **options
+        Options of the method. All have ``delta``, ``p_min``, ``w_max``, ``smoothness``, and all but ``"auto"`` have
+        ``selection``, ``shortest`` and ``longest``. Further ones are ``search`` and ``rule`` (tcGP), ``n_draws``,
+        ``alpha`` and ``draw`` (bcrGP), ``eta`` (onGP), ``least`` (reGP) and ``relax_delta`` (tcreGP). Meanings, ranges
+        and defaults: `tcgp.methods.RECIPES`.
+
+    Returns
+    -------
+    Model
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tcgp
+    >>> problem = tcgp.problems.get("goldstein-price")
+    >>> X = np.random.default_rng(0).uniform(-2.0, 2.0, (30, 2))
+    >>> model = tcgp.fit_model(X, problem.fun(X), "tcgp", bounds=problem.bounds)
+    >>> prediction = model.predict([[0.0, -1.0]])
+    >>> prediction.expected_improvement(best=100.0).shape
+    (1,)
+    """
+    check_method(method)
+    check_options(method, options_of(method), options)
+    X, y = check_data(X, y)
+    box = None if bounds is None else check_bounds(bounds, X.shape[1])
+    check_state(state, X.shape[1])
+    if method in PORTFOLIOS:
+        return _fit_best_member(X, y, method, box, rng, state, options)
+    return _fit(X, y, method, box, rng, state, options)
+
+
+def calibrate(
+    interpolator: Interpolator,
+    method: str = "tcgp",
+    *,
+    rng: RandomState = None,
+    state: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Model:
+    """Give a fitted interpolator the residual law of a named method; parameters as in `fit_model`.
+
+    A portfolio's is the law of its first member with an interpolator of this kind.
+    """
+    check_method(method)
+    settings = check_options(method, options_of(method), options)
+    if method in PORTFOLIOS:
+        relaxed = isinstance(interpolator, RelaxedGaussianProcess)
+        member = next(m for m in members_of(method) if RECIPES[m.method].relaxed == relaxed)
+        given = member_options(method, member, options)
+        return calibrate(interpolator, member.method, rng=rng, state=state, **given)
+    recipe, y = RECIPES[method], interpolator.y_
+    weights = calibration.design_weights(interpolator.unit_points(), w_max=settings["w_max"])
+    if recipe.law == "normal" and isinstance(interpolator, RelaxedGaussianProcess):
+        threshold = (
+            interpolator.threshold
+        )  # nothing is calibrated: what matters is where the relaxation starts
+    else:
+        previous = (state or {}).get("threshold")
+        threshold = calibration.next_threshold(
+            y, weights, delta=settings["delta"], p_min=settings["p_min"], previous=previous
+        )
+    loo = interpolator.leave_one_out()
+    law = _select_law(recipe.law, y, loo, weights, threshold, np.random.default_rng(rng), settings)
+    return Model(method, interpolator, law, threshold, weights, loo, n_selected=len(y))
+
+
+def _select_law(
+    name: str,
+    y: FloatArray,
+    loo: LeaveOneOut,
+    weights: FloatArray,
+    threshold: float,
+    rng: np.random.Generator,
+    settings: Mapping[str, Any],
+) -> Law:
+    """The residual law of a recipe."""
+    if name == "normal":
+        return Normal()
+    if name == "bayesian":
+        rule = {option: settings[option] for option in ("n_draws", "alpha", "draw")}
+        return calibration.bayesian_law(loo.residuals, weights, rng=rng, **rule)
+    if name == "online":
+        return calibration.online_law(loo.residuals, eta=settings["eta"])
+    return calibration.tail_law(
+        loo.mean,
+        loo.sd,
+        y,
+        weights,
+        threshold,
+        criterion=f"rule{settings['rule']}" if settings.get("rule") else name,
+        search=settings["search"],
+        rng=rng,
+    ).law
+
+
+def low_value_score(model: Model) -> float:
+    """How well a model predicts left-out low values: twCRPS below the lower quartile of the data, smaller is better."""
+    threshold = float(np.quantile(model.y, COMPARISON_LEVEL))
+    return float(twcrps(leave_one_out_prediction(model), model.y, threshold) @ model.weights)
+
+
+def _fit_best_member(
+    X: FloatArray,
+    y: FloatArray,
+    method: str,
+    bounds: FloatArray | None,
+    rng: RandomState,
+    state: Mapping[str, Any] | None,
+    options: Mapping[str, Any],
+) -> Model:
+    """The member of a portfolio that predicts left-out low values best; its ``method`` says which it is.
+
+    Members that smooth are left out: a model of exact data should pass through them.
+    """
+    members = members_of(method)
+    models = []
+    for member in (members[number] for number in interpolating(members)):
+        warm = state if (state or {}).get("method") == member.method else None
+        given = member_options(method, member, options)
+        models.append(_fit(X, y, member.method, bounds, rng, warm, given))
+    return min(models, key=low_value_score)
+
+
+def _fit(
+    X: FloatArray,
+    y: FloatArray,
+    method: str,
+    bounds: FloatArray | None,
+    rng: RandomState,
+    state: Mapping[str, Any] | None,
+    options: Mapping[str, Any],
+) -> Model:
+    """The model of a single method."""
+    recipe = RECIPES[method]
+    settings = check_options(method, recipe.options, options)
+    interpolator, n_selected = _fit_interpolator(recipe, settings, X, y, bounds, state or {})
+    model = calibrate(interpolator, method, rng=rng, state=state, **options)
+    return replace(model, n_selected=n_selected)
+
+
+def _looks_around(n_before: int, n: int) -> bool:
+    """Whether the data have passed a power of the growth factor since the last fit."""
+    before, now = np.floor(np.log([max(n_before, 1), n]) / np.log(_COLD_FIT_GROWTH))
+    return bool(now > before)
+
+
+def _fit_interpolator(
+    recipe: Recipe,
+    settings: Mapping[str, Any],
+    X: FloatArray,
+    y: FloatArray,
+    bounds: FloatArray | None,
+    state: Mapping[str, Any],
+) -> tuple[Interpolator, int]:
+    """Fit from the warm lengthscales; cold if there are none, and now and then beside the warm fit.
+
+    Returns the number of data from which the lengthscales were selected, too.
+    """
+
+    def fit(start: ArrayLike | None, refine: bool = True) -> Interpolator:
+        given = {name: settings[name] for name in ("smoothness", "selection", "shortest", "longest")}
+        if not recipe.relaxed:
+            nugget = None if recipe.learns_nugget else 0.0
+            return GaussianProcess(**given, nugget=nugget).fit(
+                X, y, bounds=bounds, start=start, refine=refine
+            )
+        level = settings.get("relax_delta", settings["delta"])
+        share = settings.get("least", 0) * X.shape[1] / n
+        threshold = float(np.quantile(y, min(max(level, share), 1.0)))
+        return RelaxedGaussianProcess(threshold, **given).fit(X, y, bounds=bounds, start=start, refine=refine)
+
+    n, start = len(y), state.get("lengthscales")
+    if start is None:
+        return fit(None), n
+    if recipe.learns_nugget:
+        start = [*start, state["nugget"]]
+    before = state.get("n", n - 1)
+    if n - before < (n - _REFIT_FROM) // _REFIT_STEP:
+        return fit(start, refine=False), before
+    warm = fit(start)
+    if not _looks_around(before, n):
+        return warm, n
+    return max(warm, fit(None), key=lambda interpolator: interpolator.objective_), n

@@ -1,0 +1,250 @@
+"""Portfolios: methods that take turns, so that each makes up for what the others do not see."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tcgp._typing import FloatArray
+from tcgp.methods.options import Option
+from tcgp.methods.recipes import RECIPES, SHARED
+
+__all__ = [
+    "METHODS",
+    "PORTFOLIOS",
+    "Member",
+    "Portfolio",
+    "candidates",
+    "check_method",
+    "compress",
+    "describe_options",
+    "interpolating",
+    "member_options",
+    "members_of",
+    "options_of",
+    "preferred",
+    "turns_passed",
+]
+
+# Members are compared by their leave-one-out predictions below this quantile of the data.
+COMPARISON_LEVEL = 0.25
+# A member whose predictions are this many times worse than another's leaves its turn to it.
+MUCH_WORSE = 2.0
+# Share of the way from the median to the best value that counts as an improvement.
+SMALLEST_GAIN = 1e-3
+# The unit of compression, as a share of the values: below it they differ by little more than rounding.
+SMALLEST_UNIT = 1e-9
+
+
+@dataclass(frozen=True)
+class Member:
+    """One of the methods of a portfolio, with its options, and whether it sees high values compressed."""
+
+    method: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    compressed: bool = False
+
+
+@dataclass(frozen=True)
+class Portfolio:
+    """Methods that take turns.
+
+    Attributes
+    ----------
+    members : tuple of Member
+        In the order of their turns.
+    options : mapping
+        Options of the portfolio, by name. Each is passed on to the members that have it with the same default: that
+        is, with the same meaning.
+    """
+
+    members: tuple[Member, ...]
+    options: Mapping[str, Option]
+
+
+PORTFOLIOS: dict[str, Portfolio] = {
+    "auto": Portfolio(
+        members=(
+            Member("tcgp", {"selection": "pooled"}, compressed=True),
+            Member("regp", {"selection": "pooled", "shortest": 1.0, "least": 5}),
+            Member("gp-nugget", {"selection": "pooled"}, compressed=True),
+        ),
+        options={**SHARED, **{name: RECIPES["tcgp"].options[name] for name in ("search", "rule")}},
+    ),
+}
+
+METHODS = (*RECIPES, *PORTFOLIOS)  # the names that a user may give
+
+
+def check_method(method: object) -> None:
+    """Refuse what is not the name of a method."""
+    if not isinstance(method, str) or method not in {**RECIPES, **PORTFOLIOS}:
+        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
+
+
+def options_of(method: str) -> Mapping[str, Option]:
+    """The options of a method, by name."""
+    return PORTFOLIOS[method].options if method in PORTFOLIOS else RECIPES[method].options
+
+
+def describe_options() -> str:
+    """A Markdown table of all options: for the documentation."""
+    lines = ["| option | values | meaning | methods and defaults |", "|---|---|---|---|"]
+    names = dict.fromkeys(name for method in METHODS for name in options_of(method))
+    for name in names:
+        found = {method: options_of(method)[name] for method in METHODS if name in options_of(method)}
+        groups: dict[str, list[str]] = {}
+        for method, option in found.items():
+            groups.setdefault(repr(option.default), []).append(method)
+        who = "; ".join(f"`{default}`: {', '.join(methods)}" for default, methods in groups.items())
+        option = next(iter(found.values()))
+        lines.append(f"| `{name}` | {option.values} | {option.meaning} | {who} |")
+    return "\n".join(lines)
+
+
+def members_of(method: str) -> tuple[Member, ...]:
+    """The members of a portfolio, in the order of their turns; any other method is its own only member.
+
+    Examples
+    --------
+    >>> from tcgp.methods.portfolio import members_of
+    >>> [member.method for member in members_of("auto")]
+    ['tcgp', 'regp', 'gp-nugget']
+    >>> members_of("regp")
+    (Member(method='regp', options={}, compressed=False),)
+    """
+    return PORTFOLIOS[method].members if method in PORTFOLIOS else (Member(method),)
+
+
+def member_options(method: str, member: Member, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of a member: its own, and those given to the portfolio that mean the same to it."""
+    shared, own = options_of(method), RECIPES[member.method].options
+    passed_on = {
+        name: value
+        for name, value in options.items()
+        if name in own and own[name].default == shared[name].default
+    }
+    return {**member.options, **passed_on}
+
+
+def turns_passed(values: Iterable[float | None], n_pending: int) -> int:
+    """How often the turn has passed on: a member keeps it as long as its proposals are improvements.
+
+    A gain below a thousandth of the way from the median of the values to the best one is none: a member that polishes a
+    local minimum would else keep the turn for ever.
+
+    Parameters
+    ----------
+    values : iterable of float or None
+        All evaluations in order, None for one that failed.
+    n_pending : int
+        Evaluations under way: nobody knows of improvements yet, so the members of a portfolio share a batch.
+
+    Returns
+    -------
+    int
+        It depends on nothing that a resumed run would not know.
+
+    Examples
+    --------
+    >>> from tcgp.methods.portfolio import turns_passed
+    >>> turns_passed([5.0, 3.0, 4.0, 2.0, None, 1.9999], n_pending=0)
+    3
+    """
+    passed = n_pending
+    known: list[float] = []  # in order of size
+    for value in values:
+        if value is None:
+            passed += 1
+            continue
+        if known and not known[0] - value > SMALLEST_GAIN * (_median(known) - known[0]):
+            passed += 1
+        bisect.insort(known, value)
+    return passed
+
+
+def _median(ordered: Sequence[float]) -> float:
+    return 0.5 * (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2])
+
+
+def compress(values: FloatArray, known: FloatArray) -> FloatArray:
+    """The values with those above the median of the known ones drawn in: they grow with the logarithm.
+
+    Low values matter, and a few huge ones would make a stationary model rough everywhere. Order is kept, and so is
+    all that lies below the median: what a model says of improvements needs no translation.
+
+    Parameters
+    ----------
+    values : array of shape (m,)
+    known : array of shape (n,)
+        The data. With their median m, and s its distance to the lowest, a value m + s x becomes m + s log(1 + x).
+
+    Returns
+    -------
+    array of shape (m,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tcgp.methods.portfolio import compress
+    >>> y = np.array([1.0, 2.0, 3.0, 1e2, 1e9])
+    >>> compress(y, y).round(1)
+    array([ 1. ,  2. ,  3. , 10.8, 43.1])
+    """
+    lowest, median = np.min(known), np.median(known)
+    with np.errstate(over="ignore"):
+        unit = max(median - lowest, SMALLEST_UNIT * max(abs(lowest), abs(median)))
+    if not (median > lowest and np.finfo(float).tiny < unit < np.inf):
+        return values
+    above = values > median
+    # log(1 + x) by way of log x, where x itself may be larger than any float
+    with np.errstate(divide="ignore"):
+        log_x = np.log(0.5 * values[above] - 0.5 * median) - np.log(0.5 * unit)
+    compressed = values.copy()
+    compressed[above] = median + unit * np.logaddexp(0.0, log_x)
+    return compressed
+
+
+def candidates(method: str, due: int) -> tuple[int, ...]:
+    """Numbers of the members that may take the turn of the one due.
+
+    They are those that interpolate, as it does. A smoothing member has its turn for itself: its predictions of exact
+    data are worse, and that is what it is for.
+
+    Examples
+    --------
+    >>> from tcgp.methods.portfolio import candidates
+    >>> candidates("auto", 0), candidates("auto", 2), candidates("tcgp", 0)
+    ((0, 1), (2,), (0,))
+    """
+    numbers = interpolating(members_of(method))
+    return numbers if due in numbers else (due,)
+
+
+def preferred(scores: Mapping[int, float], due: int) -> int:
+    """Number of the member that takes the turn: the one due, unless another predicts low values far better.
+
+    Parameters
+    ----------
+    scores : mapping
+        twCRPS of the leave-one-out predictions of the `candidates`, by number; smaller is better.
+    due : int
+        Number of the member whose turn it is.
+
+    Examples
+    --------
+    >>> from tcgp.methods.portfolio import preferred
+    >>> preferred({0: 0.3, 1: 0.2}, due=0), preferred({0: 0.5, 1: 0.2}, due=0)
+    (0, 1)
+    """
+    best = min(scores, key=scores.__getitem__)
+    return best if scores[due] > MUCH_WORSE * scores[best] else due
+
+
+def interpolating(members: Sequence[Member]) -> tuple[int, ...]:
+    """Numbers of the members whose models pass through the data."""
+    return tuple(i for i, member in enumerate(members) if not RECIPES[member.method].learns_nugget)

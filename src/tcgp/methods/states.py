@@ -1,0 +1,49 @@
+"""States of fits, as journals and hosts keep them: refuse what cannot be one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+__all__ = ["check_record", "check_state"]
+
+
+def check_state(state: object, dim: int) -> None:
+    """Refuse what cannot be the `Model.state` of a model of ``dim`` coordinates; None is no state."""
+    if state is None:
+        return
+    if not isinstance(state, Mapping):
+        raise TypeError(f"state must be the state of a model, a mapping, got {state!r}")
+    lengthscales = state.get("lengthscales")
+    if lengthscales is not None and not _are_lengthscales(lengthscales, dim):
+        raise ValueError(f"the lengthscales of a state must be {dim} positive numbers, got {lengthscales!r}")
+    for name in ("threshold", "nugget", "n", "member"):
+        value = state.get(name)
+        if value is not None and not (isinstance(value, int | float) and np.isfinite(value)):
+            raise ValueError(f"{name} of a state must be a finite number, got {value!r}")
+
+
+def check_record(record: object, dim: int) -> None:
+    """Refuse what cannot be the record of a fit in ``dim`` coordinates (`Surrogate.fit`); None is no record."""
+    if record is None:
+        return
+    if (
+        not isinstance(record, dict)
+        or type(record.get("n")) is not int
+        or not isinstance(record.get("state"), dict)
+    ):
+        raise ValueError(f"fit must be a mapping with n and state, got {record!r}")
+    rivals = record.get("rivals", [])
+    if not isinstance(rivals, list) or not all(isinstance(state, dict) for state in rivals):
+        raise ValueError(f"rivals of a fit must be a list of states, got {rivals!r}")
+    for state in (record["state"], *rivals):
+        check_state(state, dim)
+
+
+def _are_lengthscales(values: object, dim: int) -> bool:
+    try:
+        array = np.broadcast_to(np.array(values, dtype=float), (dim,))
+    except (TypeError, ValueError):
+        return False
+    return bool(np.isfinite(array).all() and (array > 0.0).all())

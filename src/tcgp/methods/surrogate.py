@@ -1,0 +1,189 @@
+"""The model of one output along a run: fits that start from the last one, and members that take turns."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tcgp._typing import FloatArray
+from tcgp.methods.fit import fit_model, low_value_score
+from tcgp.methods.portfolio import Member, candidates, compress, member_options, members_of, preferred
+from tcgp.models import Model
+
+__all__ = ["Fit", "Surrogate"]
+
+logger = logging.getLogger("tcgp")
+
+State = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A model that was fitted along a run.
+
+    Attributes
+    ----------
+    n : int
+        Number of data.
+    member : Member
+        Whose model it is.
+    model : Model
+    """
+
+    n: int
+    member: Member
+    model: Model
+
+
+class Surrogate:
+    """Fits of one output along a run.
+
+    A fit depends on the data, and on the state of the last fit to fewer data. States are plain JSON, kept by whoever
+    keeps the run: a run that is resumed with its states goes on as if it had never stopped.
+
+    Parameters
+    ----------
+    method : str
+        Name of a method; the members of a portfolio take turns.
+    options : mapping
+        Options of the method.
+
+    Attributes
+    ----------
+    states : list of (int, dict)
+        For each fit, the number of its data and `Model.state`, with the number of the member as ``"member"``.
+    last : Fit or None
+        The last fit that took its turn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tcgp.methods.surrogate import Surrogate
+    >>> surrogate = Surrogate("tcgp", {})
+    >>> X = np.linspace(0.0, 1.0, 8)[:, None]
+    >>> model, record = surrogate.fit(X, np.sin(6.0 * X[:, 0]), turn=0, seed=np.random.SeedSequence(0))
+    >>> surrogate.remember(record)
+    >>> model.method, [n for n, _ in surrogate.states]
+    ('tcgp', [8])
+    """
+
+    def __init__(self, method: str, options: Mapping[str, Any]) -> None:
+        self.method, self.options = method, dict(options)
+        self.states: list[tuple[int, State]] = []
+        self.last: Fit | None = None
+        self._latest: dict[int, tuple[int, Model]] = {}  # number of data and model of each member
+        self._warned: set[str] = set()
+
+    def fit(
+        self, X: FloatArray, y: FloatArray, *, turn: int, seed: np.random.SeedSequence
+    ) -> tuple[Model, State | None]:
+        """The model whose turn it is.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Points of the unit cube.
+        y : array of shape (n,)
+        turn : int
+            How often the turn has passed on; see `tcgp.methods.portfolio.turns_passed`.
+        seed : numpy.random.SeedSequence
+            Source of randomness, for the methods that draw.
+
+        Returns
+        -------
+        model : Model
+        record : dict or None
+            States that are not in ``states`` yet, in the form that the journal keeps: the number of data, the state of
+            the model, and those of the members it was compared with. To be given to `remember` once it is kept.
+        """
+        members = members_of(self.method)
+        due = turn % len(members)
+        models = {number: self.fit_member(number, X, y, seed) for number in candidates(self.method, due)}
+        number = due
+        if len(models) > 1:
+            number = preferred({i: low_value_score(model) for i, model in models.items()}, due)
+        self.last = Fit(len(y), members[number], models[number])
+        return models[number], self._record(models, number, len(y))
+
+    def remember(self, record: Mapping[str, Any] | None) -> None:
+        """Add the states of a fit that a journal has recorded."""
+        if record is not None:
+            self.states += [(record["n"], state) for state in (*record.get("rivals", ()), record["state"])]
+
+    def updated(self, X: FloatArray, y: FloatArray) -> Model | None:
+        """The last model given the values told since it was fitted, which is cheaper than a fit.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        y : array of shape (n,)
+            All data: those of the last fit come first.
+        """
+        if self.last is None:
+            return None
+        n, member, model = self.last.n, self.last.member, self.last.model
+        seen = compress(y, y[:n]) if member.compressed else y
+        return model.condition(X[n:], seen[n:]) if n < len(y) else model
+
+    def fit_member(self, number: int, X: FloatArray, y: FloatArray, seed: np.random.SeedSequence) -> Model:
+        """The model of a member, fitted to all data."""
+        n = len(y)
+        if number not in self._latest or self._latest[number][0] != n:
+            member = members_of(self.method)[number]
+            with _each_warning_once(self._warned):
+                model = fit_model(
+                    X,
+                    compress(y, y) if member.compressed else y,
+                    member.method,
+                    bounds=[(0.0, 1.0)] * X.shape[1],
+                    rng=np.random.default_rng(seed),
+                    state=self.last_state(number, before=n),
+                    **member_options(self.method, member, self.options),
+                )
+            self._latest[number] = (n, model)
+        return self._latest[number][1]
+
+    def last_state(self, number: int, before: int) -> State | None:
+        """State of the last fit of a member to fewer data than ``before``."""
+        fewer = (state for n, state in reversed(self.states) if n < before)
+        return next((state for state in fewer if state.get("member", 0) == number), None)
+
+    def _record(self, models: Mapping[int, Model], number: int, n: int) -> State | None:
+        """The states of these models that are not known yet, that of the chosen one last."""
+        known = {state.get("member", 0) for m, state in self.states if m == n}
+        rivals_first = (*(i for i in models if i != number), number)
+        new = [_state(models[i], i) for i in rivals_first if i not in known]
+        if not new:
+            return None
+        *rivals, state = new
+        return {"n": n, "state": state, **({"rivals": rivals} if rivals else {})}
+
+
+def _state(model: Model, number: int) -> State:
+    """State of the model of a member as the journal will give it back; the first member needs no number."""
+    state = {**model.state, "member": number} if number else model.state
+    return json.loads(json.dumps(state))  # type: ignore[no-any-return]
+
+
+@contextlib.contextmanager
+def _each_warning_once(said: set[str]) -> Iterator[None]:
+    """Keep back the warnings of this block that were said before: what holds for one fit often holds for the next."""
+
+    def is_new(record: logging.LogRecord) -> bool:
+        if record.levelno < logging.WARNING:
+            return True
+        known = record.msg in said
+        said.add(record.msg)
+        return not known
+
+    logger.addFilter(is_new)
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_new)

@@ -1,0 +1,24 @@
+"""Ask and tell: proposals, evaluations, the journal that keeps them, and `minimize` on top.
+
+Nothing here loads SciPy before a model is fitted: a campaign starts at once.
+"""
+
+from tcgp.optimizer.history import Evaluation, History, Proposal, SpaceExhausted
+from tcgp.optimizer.journal import JournalError, JournalInUse
+from tcgp.optimizer.optimizer import Optimizer
+from tcgp.optimizer.replay import Campaign, read_campaign
+from tcgp.optimizer.settings import Settings, check_positive_integer
+
+__all__ = [
+    "Campaign",
+    "Evaluation",
+    "History",
+    "JournalError",
+    "JournalInUse",
+    "Optimizer",
+    "Proposal",
+    "Settings",
+    "SpaceExhausted",
+    "check_positive_integer",
+    "read_campaign",
+]

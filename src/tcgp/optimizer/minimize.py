@@ -1,0 +1,462 @@
+"""`minimize`: from a function and its bounds to a minimum, in one call."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import numbers
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcgp._typing import RandomState
+from tcgp.methods.portfolio import members_of
+from tcgp.optimizer.history import SpaceExhausted
+from tcgp.optimizer.journal import JournalError, uninterrupted
+from tcgp.optimizer.optimizer import Optimizer
+from tcgp.optimizer.progress import ProgressLine
+from tcgp.optimizer.settings import Settings, check_positive_integer
+from tcgp.optimizer.workers import Crew, Outcome, WorkersError, crew_for
+from tcgp.space import Point, Space
+
+if TYPE_CHECKING:
+    from tcgp.optimizer.result import Result
+    from tcgp.report import Reporter
+
+__all__ = ["Status", "minimize"]
+
+LONGEST_WAIT = 86400.0  # seconds at a time: the system's clocks take no arbitrary numbers
+
+
+class Status(IntEnum):
+    """Why a run ended."""
+
+    BUDGET = 0
+    TARGET = 1
+    EXHAUSTED = 2
+    NO_PROMISE = 3
+    TIME = 4
+    CALLBACK = 5
+    INTERRUPTED = 6
+    WORKERS = 7
+
+
+MESSAGES = {
+    Status.BUDGET: "the budget of {n_evals} evaluations is spent",
+    Status.TARGET: "the target {target!r} is reached",
+    Status.EXHAUSTED: "every point of the space has been evaluated",
+    Status.NO_PROMISE: "no point promises an improvement: log EI fell below {stop_when_log_ei_below!r}",
+    Status.TIME: "the time of {max_time!r} s is over",
+    Status.CALLBACK: "the callback asked to stop",
+    Status.INTERRUPTED: "interrupted from the keyboard",
+    Status.WORKERS: "the workers failed",
+}
+
+
+def minimize(
+    fun: Callable[[Any], Any],
+    bounds: object,
+    *,
+    n_evals: int,
+    method: str = "auto",
+    criterion: str = "ei",
+    n_initial: int | None = None,
+    x0: object = None,
+    y0: object = None,
+    rng: RandomState = None,
+    callback: Callable[[Result], object] | None = None,
+    workers: Any = 1,
+    journal: str | os.PathLike[str] | None = None,
+    progress: bool = False,
+    maximizer: str = "multistart",
+    target: float | None = None,
+    max_time: float | None = None,
+    initial_design: str = "uniform",
+    epsilon: float = 0.1,
+    options: Mapping[str, Any] | None = None,
+    stop_when_log_ei_below: float | None = None,
+    n_parallel: int | None = None,
+    report: str | os.PathLike[str] | None = None,
+) -> Result:
+    """Minimize an expensive, deterministic function with few evaluations.
+
+    Parameters
+    ----------
+    fun : callable
+        ``fun(x) -> float``. It gets an array of shape (d,) if all parameters are real, a dict if they have
+        names, and a list otherwise. An exception, None, NaN or an infinity is a failed evaluation: it is
+        recorded with its reason, and the search goes on elsewhere.
+    bounds : sequence of (low, high), scipy.optimize.Bounds, Space, or what `Space` takes
+        The parameters.
+    n_evals : int
+        Number of evaluations in all: initial design and failures included, runs of a resumed journal too.
+    method : str
+        Predictive model; see `tcgp.Optimizer` for ``"auto"`` and `tcgp.fit_model` for the others; ``"tcgp"`` is the
+        paper's.
+    criterion : {"ei", "lcb"}
+        Expected improvement, or the lower confidence bound of level ``epsilon``.
+    n_initial : int, optional
+        Size of the initial design; by default 10 per parameter, 4 with ``"auto"``, at most half of ``n_evals``.
+        The points of ``x0`` count.
+    x0 : point or list of points, optional
+        Points to evaluate first or, with ``y0``, points evaluated before.
+    y0 : float or list of floats, optional
+        Values at ``x0``; these points do not count towards ``n_evals``.
+    rng : int, numpy.random.Generator or None
+        Source of all randomness.
+    callback : callable, optional
+        Called as ``callback(result)`` after each evaluation; raising StopIteration ends the run.
+    workers : int, executor, callable or crew
+        Who evaluates: 1 means here, n means n processes; or an object with ``submit`` (any
+        `concurrent.futures` executor, a Dask client, an MPI pool), or a callable like `map`, which is given
+        batches; or a crew such as `tcgp.programs.ProgramCrew`, which is closed in the end.
+    journal : str or os.PathLike, optional
+        File that keeps every evaluation. If it exists, the run it tells of is continued.
+    progress : bool
+        Whether to show a progress bar on standard error.
+    maximizer : {"multistart", "smc"}
+        How the criterion is maximized: gradient search from many starts, or the paper's SMC + SLSQP.
+    target : float, optional
+        Stop once a value is as low as this.
+    max_time : float, optional
+        Stop after this many seconds; an evaluation in this process is not cut short.
+    initial_design : {"uniform", "lhs", "sobol"}
+        Kind of initial design; uniform is the paper's.
+    epsilon : float
+        Level of the lower confidence bound.
+    options : mapping, optional
+        Options of the method, such as ``{"delta": 0.1}``; see `tcgp.fit_model`.
+    stop_when_log_ei_below : float, optional
+        Stop once the logarithm of the expected improvement at the next point is below this.
+    n_parallel : int, optional
+        How many evaluations to keep going with an executor or a map; by default as many as it has workers.
+    report : str or os.PathLike, optional
+        HTML file in which the run can be watched: written again as the run goes on, for any browser.
+
+    Returns
+    -------
+    Result
+        A `scipy.optimize.OptimizeResult` with ``x, fun, nfev, nit, success, status, message, stopped, x_iters,
+        func_vals, failures, optimizer`` and a method ``plot``. ``status`` says why the run ended: 0 budget,
+        1 target, 2 no point left, 3 no promise of improvement, 4 time, 5 callback, 6 Ctrl-C, 7 the workers.
+        ``success`` is False for 6 and 7, and if no evaluation succeeded.
+
+    Examples
+    --------
+    >>> import tcgp
+    >>> result = tcgp.minimize(lambda x: (x[0] - 1) ** 2 + x[1] ** 2, [(-2, 2), (-2, 2)], n_evals=20, rng=0)
+    >>> result.nfev, bool(result.fun < 0.01)
+    (20, True)
+    """
+    check_positive_integer("n_evals", n_evals)
+    if n_parallel is not None:
+        check_positive_integer("n_parallel", n_parallel)
+    for name, function in (("fun", fun), ("callback", callback)):
+        if function is not None and not callable(function):
+            raise TypeError(f"{name} must be callable, got {function!r}")
+    space = Space(bounds)
+    limits = _Limits(n_evals, target, max_time, stop_when_log_ei_below)
+    wanted = Settings(
+        method=method,
+        criterion=criterion,
+        n_initial=n_initial,
+        initial_design=initial_design,
+        maximizer=maximizer,
+        epsilon=epsilon,
+        options=dict(options or {}),
+    )
+    given = _Given.of(space, x0, y0)
+    optimizer = _start_or_resume(space, journal, wanted, rng, n_evals)
+    try:
+        given.give(optimizer)
+        reporter = None if report is None else _reporter(report, optimizer, n_evals)
+        crew = crew_for(workers, fun, n_parallel)
+        watchers = _Watchers(optimizer, callback, progress, n_evals, reporter)
+        try:
+            status, stopped = _run(optimizer, crew, limits, watchers)
+            watchers.message = stopped
+        finally:
+            crew.close()
+            watchers.close()
+    finally:
+        optimizer.close()
+    result = optimizer.result()
+    message = stopped
+    if result.failures and not result.success:
+        message += f"; no evaluation succeeded, the last one because: {result.failures[-1][1]}"
+    result.update(
+        nfev=optimizer.history.n_done,
+        status=int(status),
+        message=message,
+        stopped=stopped,
+        success=bool(result.success and status < Status.INTERRUPTED),
+    )
+    return result
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """When to stop."""
+
+    n_evals: int
+    target: float | None
+    max_time: float | None
+    stop_when_log_ei_below: float | None
+
+    def __post_init__(self) -> None:
+        for name in ("target", "max_time", "stop_when_log_ei_below"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, numbers.Real) or math.isnan(value):
+                raise ValueError(f"{name} must be a number or None, got {value!r}")
+            if name == "max_time" and value <= 0.0:
+                raise ValueError(f"max_time must be a positive number of seconds, got {value!r}")
+
+
+@dataclass(frozen=True)
+class _Given:
+    """Points that the user wants evaluated or, with values, has evaluated."""
+
+    points: list[Any]
+    values: list[Any] | None
+
+    @classmethod
+    def of(cls, space: Space, x0: object, y0: object) -> _Given:
+        """The points and values of ``x0`` and ``y0``."""
+        if x0 is None:
+            if y0 is not None:
+                raise ValueError(f"y0 needs x0, the points where these values were found, got y0={y0!r}")
+            return cls([], None)
+        points = _as_points(space, x0)
+        if y0 is None:
+            return cls(points, None)
+        values = np.atleast_1d(np.asarray(y0, dtype=object)).ravel().tolist()
+        if len(values) != len(points):
+            raise ValueError(f"x0 and y0 must have equal lengths, got {len(points)} and {len(values)}")
+        return cls(points, values)
+
+    def give(self, optimizer: Optimizer) -> None:
+        """Tell the values, or enqueue the points."""
+        if self.points and self.values is not None:
+            optimizer.tell(self.points, self.values)
+            return
+        for point in self.points:
+            optimizer.enqueue(point)
+
+
+@dataclass(frozen=True)
+class _UnderWay:
+    """Points being evaluated, by the number of their proposal, and outcomes not yet told.
+
+    Whatever interrupts the run, an outcome that the crew has handed over is in one of the two or in the journal.
+    """
+
+    points: dict[int, Point] = field(default_factory=dict)
+    outcomes: deque[tuple[int, Outcome]] = field(default_factory=deque)
+
+    def tell_next(self, optimizer: Optimizer) -> None:
+        """Tell the first of the outcomes."""
+        number, outcome = self.outcomes[0]
+        with uninterrupted():
+            optimizer.tell(self.points[number], outcome.value, reason=outcome.reason, seconds=outcome.seconds)
+            self.outcomes.popleft()
+            del self.points[number]
+
+
+def _run(optimizer: Optimizer, crew: Crew, limits: _Limits, watchers: _Watchers) -> tuple[Status, str]:
+    """Ask, evaluate and tell until there is a reason to stop: its status and its message."""
+    under_way = _UnderWay()
+    detail = ""
+    try:
+        status = _ask_and_tell(optimizer, crew, limits, watchers, under_way)
+    except KeyboardInterrupt:
+        status = Status.INTERRUPTED
+    except WorkersError as error:
+        status, detail = Status.WORKERS, f": {error}"
+    except BaseException:  # of the callback, or a full disk
+        with contextlib.suppress(Exception):
+            while under_way.outcomes:
+                under_way.tell_next(optimizer)
+        raise
+    with contextlib.suppress(KeyboardInterrupt, WorkersError):
+        _tell(optimizer, under_way, watchers)
+        _collect(optimizer, crew, under_way, 0.0, watchers)  # what has ended in the meantime
+    if under_way.points:
+        detail += f"; evaluations under way and given up: {len(under_way.points)}"
+    return status, MESSAGES[status].format(**vars(limits)) + detail
+
+
+def _ask_and_tell(
+    optimizer: Optimizer, crew: Crew, limits: _Limits, watchers: _Watchers, under_way: _UnderWay
+) -> Status:
+    """The loop itself."""
+    start = time.monotonic()
+    status: Status | None = None  # once set, nothing new is started
+    while True:
+        if _reached(optimizer, limits.target):
+            return Status.TARGET
+        while status is None and len(under_way.points) < crew.capacity:
+            status = _start_one(optimizer, crew, limits, under_way)
+        if not under_way.points:
+            assert status is not None
+            return status
+        watchers.wait()
+        end = math.inf if limits.max_time is None else start + limits.max_time
+        left = min(max(end - time.monotonic(), 0.0), LONGEST_WAIT)
+        _collect(optimizer, crew, under_way, left, watchers)
+        if watchers.asked_to_stop:
+            return Status.CALLBACK
+        if time.monotonic() >= end:
+            return Status.TIME
+
+
+def _start_one(optimizer: Optimizer, crew: Crew, limits: _Limits, under_way: _UnderWay) -> Status | None:
+    """Start the next evaluation, or say why there is none."""
+    if optimizer.history.n_done + len(under_way.points) >= limits.n_evals:
+        return Status.BUDGET
+    try:
+        proposal = optimizer.propose()
+    except SpaceExhausted:
+        return Status.EXHAUSTED
+    if proposal.trace is not None and _without_promise(optimizer, limits.stop_when_log_ei_below):
+        return Status.NO_PROMISE
+    under_way.points[proposal.id] = proposal.x
+    crew.submit(proposal.id, optimizer.space.as_argument(proposal.x))
+    return None
+
+
+def _collect(
+    optimizer: Optimizer, crew: Crew, under_way: _UnderWay, timeout: float | None, watchers: _Watchers
+) -> None:
+    """Wait for what ends, and tell it."""
+    if under_way.points:
+        under_way.outcomes.extend(crew.wait(timeout))
+    _tell(optimizer, under_way, watchers)
+
+
+def _tell(optimizer: Optimizer, under_way: _UnderWay, watchers: _Watchers) -> None:
+    """Tell all that has ended."""
+    while under_way.outcomes:
+        under_way.tell_next(optimizer)
+        watchers.look()
+
+
+class _Watchers:
+    """Those who look on: the user's callback, which may ask to stop, the progress line, and the report."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        callback: Callable[[Result], object] | None,
+        progress: bool,
+        n_evals: int,
+        reporter: Reporter | None,
+    ) -> None:
+        self._optimizer, self._callback, self._reporter = optimizer, callback, reporter
+        self.asked_to_stop = False
+        self.message = "an error ended the run"  # unless it ends otherwise
+        self._line = ProgressLine(n_evals, optimizer.history.n_done) if progress else None
+
+    def look(self) -> None:
+        """Show what there is after an evaluation."""
+        if self._line is not None:
+            best = self._optimizer.history.best
+            failed = len(self._optimizer.history.failures)
+            self._line.show(self._optimizer.history.n_done, None if best is None else best.y, failed)
+        if self._callback is not None and not self.asked_to_stop:
+            try:
+                self._callback(self._optimizer.result())
+            except StopIteration:
+                self.asked_to_stop = True
+
+    def wait(self) -> None:
+        """Evaluations are under way, and there is time until one ends."""
+        if self._reporter is not None:
+            self._reporter.waiting()
+
+    def close(self) -> None:
+        if self._line is not None:
+            self._line.close()
+        if self._reporter is not None:
+            self._reporter.close(self.message)
+
+
+def _reporter(path: str | os.PathLike[str], optimizer: Optimizer, n_evals: int) -> Reporter:
+    from tcgp.report import Reporter  # only here: it brings the scores along
+
+    return Reporter(path, optimizer, n_evals)
+
+
+def _start_or_resume(
+    space: Space,
+    journal: str | os.PathLike[str] | None,
+    wanted: Settings,
+    rng: RandomState,
+    n_evals: int,
+) -> Optimizer:
+    """A new optimizer, or the one its journal records if that is of the same problem."""
+    if journal is None or not os.path.exists(journal) or os.path.getsize(journal) == 0:
+        settings = wanted.completed(len(space), n_evals)
+        return Optimizer(space, rng=rng, journal=journal, **asdict(settings))
+    optimizer = Optimizer.resume(journal)
+    try:
+        _check_same_problem(optimizer, space, wanted, rng, journal)
+    except BaseException:
+        optimizer.close()
+        raise
+    return optimizer
+
+
+def _check_same_problem(
+    optimizer: Optimizer,
+    space: Space,
+    wanted: Settings,
+    rng: RandomState,
+    journal: str | os.PathLike[str],
+) -> None:
+    """Refuse a journal whose space, settings or seed are others; what was not asked for is not compared."""
+    pairs: list[tuple[str, Any, Any]] = [("bounds", optimizer.space, space)]
+    names = (field.name for field in fields(Settings))
+    pairs += [(name, getattr(optimizer.settings, name), getattr(wanted, name)) for name in names]
+    if isinstance(rng, int | np.integer):
+        pairs.append(("rng", optimizer.seed, int(rng)))
+    for name, theirs, ours in pairs:
+        if ours is not None and theirs != ours:
+            raise JournalError(
+                f"the journal {str(journal)!r} is of another run: its {name} is {theirs!r}, not {ours!r}; "
+                "choose another file, or the same arguments"
+            )
+
+
+def _as_points(space: Space, x0: Any) -> list[Any]:
+    """One point or several, as a list of checked points."""
+    if isinstance(x0, Iterable) and not isinstance(x0, Sequence | Mapping | np.ndarray):
+        x0 = list(x0)
+    try:
+        return [space.check(x0)]
+    except ValueError as error:
+        if isinstance(x0, Mapping | str) or not hasattr(x0, "__iter__"):
+            raise
+        nested = [x for x in x0 if isinstance(x, Mapping) or (np.ndim(x) == 1 and not isinstance(x, str))]
+        if len(nested) < len(x0):
+            raise ValueError(f"x0: {error}") from None
+        return [space.check(point) for point in nested]
+
+
+def _reached(optimizer: Optimizer, target: float | None) -> bool:
+    best = optimizer.history.best
+    return target is not None and best is not None and best.y is not None and best.y <= target
+
+
+def _without_promise(optimizer: Optimizer, limit: float | None) -> bool:
+    """Whether log EI is below the limit (None stands for minus infinity), for every member of a portfolio in turn."""
+    turns = len(members_of(optimizer.settings.method))
+    recent = [trace["log_ei"] for trace in optimizer.trace[-turns:]]
+    return limit is not None and len(recent) == turns and all(v is None or v < limit for v in recent)

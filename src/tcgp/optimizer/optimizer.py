@@ -1,0 +1,451 @@
+"""Bayesian optimization by ask and tell: the paper's Algorithm 1, one point at a time."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import logging
+import math
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+import numpy as np
+
+from tcgp import __version__
+from tcgp._typing import RandomState
+from tcgp.optimizer.history import Evaluation, History, Proposal, SpaceExhausted
+from tcgp.optimizer.journal import DetachedJournal, Journal, JournalError, uninterrupted
+from tcgp.optimizer.proposer import Proposer
+from tcgp.optimizer.replay import Campaign, read_campaign, replay
+from tcgp.optimizer.settings import Settings, check_positive_integer
+from tcgp.optimizer.streams import Streams
+from tcgp.space import Space
+
+if TYPE_CHECKING:
+    from tcgp.methods.surrogate import Surrogate
+    from tcgp.models import Model
+    from tcgp.optimizer.result import Result
+
+__all__ = ["Optimizer"]
+
+logger = logging.getLogger("tcgp")
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _atomic(method: Callable[Concatenate[Optimizer, P], R]) -> Callable[Concatenate[Optimizer, P], R]:
+    """Carry out a method as a whole, whatever other threads do."""
+
+    @functools.wraps(method)
+    def locked(self: Optimizer, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        with self._lock:
+            return method(self, *args, **kwargs)
+
+    return locked
+
+
+class Optimizer:
+    """Bayesian optimization of an expensive, deterministic function, by ask and tell.
+
+    Algorithm 1 of the paper: after an initial design, each point maximizes the criterion of a model fitted to
+    all evaluations so far. Evaluations may be under way while others are asked for: the model then takes its
+    own prediction for their outcome, or the best value so far if that is larger (a sceptical "kriging
+    believer").
+
+    Threads may share an optimizer: each call is carried out as a whole. A copy, or an optimizer that was pickled, has
+    no journal; if the original has one, the copy refuses to ask and tell.
+
+    Parameters
+    ----------
+    space : Space, or what `Space` takes
+        The parameters: a sequence of ``(low, high)`` pairs, of `Real`, `Integer` and `Categorical`, or a
+        mapping from names to these.
+    method : str
+        Predictive model; see `tcgp.fit_model`. ``"auto"`` lets three take turns: tcGP, the relaxed GP (reGP) and a GP
+        that smooths, all with lengthscales that are alike unless the data say otherwise (``selection="pooled"``); tcGP
+        and the GP that smooths see values above the median on a logarithmic scale. A model keeps its turn while its
+        proposals improve on the best value, by a thousandth of its distance to the median; tcGP or reGP leaves it to
+        the other if that one predicts left-out low values twice as well. ``"tcgp"`` is the paper's method.
+    criterion : {"ei", "lcb"}
+        Expected improvement, or the lower confidence bound of level ``epsilon``.
+    n_initial : int, optional
+        Size of the initial design; by default 10 per parameter, 4 with ``"auto"``. Points told count, and so do
+        failures.
+    rng : int, numpy.random.Generator or None
+        Source of all randomness. None draws a seed, which the journal keeps.
+    maximizer : {"multistart", "smc"}
+        How the criterion is maximized: gradient search from many starts, or the paper's SMC + SLSQP.
+    journal : str or os.PathLike, optional
+        File in which every ask and tell is kept; it must not exist. `resume` continues from it.
+    initial_design : {"uniform", "lhs", "sobol"}
+        Kind of initial design; uniform is the paper's.
+    epsilon : float
+        Level of the lower confidence bound.
+    options : mapping, optional
+        Options of the method, such as ``{"delta": 0.1}``; see `tcgp.fit_model`.
+
+    Attributes
+    ----------
+    space : Space
+    settings : Settings
+    history : History
+        Every proposal and every evaluation.
+
+    Examples
+    --------
+    >>> import tcgp
+    >>> optimizer = tcgp.Optimizer([(-2.0, 2.0)], n_initial=4, rng=0)
+    >>> for _ in range(10):
+    ...     x = optimizer.ask()
+    ...     optimizer.tell(x, (x[0] - 1.0) ** 2)
+    >>> bool(optimizer.result().fun < 1e-3)
+    True
+    """
+
+    def __init__(
+        self,
+        space: object,
+        *,
+        method: str = "auto",
+        criterion: str = "ei",
+        n_initial: int | None = None,
+        rng: RandomState = None,
+        maximizer: str = "multistart",
+        journal: str | os.PathLike[str] | None = None,
+        initial_design: str = "uniform",
+        epsilon: float = 0.1,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        parameters = Space(space)
+        settings = Settings(
+            method=method,
+            criterion=criterion,
+            n_initial=n_initial,
+            initial_design=initial_design,
+            maximizer=maximizer,
+            epsilon=epsilon,
+            options=dict(options or {}),
+        )
+        self._begin(parameters, settings.completed(len(parameters)), Streams.of(rng), History(parameters))
+        if journal is not None:
+            self._start_journal(journal)
+
+    def _begin(self, space: Space, settings: Settings, streams: Streams, history: History) -> None:
+        self.space, self.settings, self.history = space, settings, history
+        self._streams = streams
+        self._proposer = Proposer(space, settings, history, streams)
+        self._journal: Journal | DetachedJournal | None = None
+        self._reoffered: deque[Proposal] = deque()
+        self._lock = threading.RLock()
+
+    @classmethod
+    def resume(cls, journal: str | os.PathLike[str], *, reoffer: bool = True) -> Optimizer:
+        """Continue the run that a journal records, exactly as it would have gone on.
+
+        Parameters
+        ----------
+        journal : str or os.PathLike
+        reoffer : bool
+            Whether `ask` first offers again the points that were asked and never told, in order. False leaves
+            them pending, for evaluations that still run elsewhere.
+
+        Returns
+        -------
+        Optimizer
+        """
+        if not os.path.exists(journal):
+            raise JournalError(f"there is no journal {str(journal)!r} to resume")
+        opened = Journal(journal)
+        try:
+            if opened.record is None:
+                raise JournalError(f"the journal {str(journal)!r} is empty: there is nothing to resume")
+            optimizer = cls._of(replay(opened.record, str(journal)))
+        except BaseException:
+            opened.close()
+            raise
+        optimizer._journal = opened
+        if reoffer:
+            optimizer._reoffered.extend(optimizer.history.pending.values())
+        return optimizer
+
+    @classmethod
+    def read(cls, journal: str | os.PathLike[str]) -> Optimizer:
+        """The optimizer that a journal records, to look at, also while another process writes to it.
+
+        It has no journal: what it is told is kept nowhere.
+        """
+        return cls._of(read_campaign(journal))
+
+    @classmethod
+    def _of(cls, campaign: Campaign) -> Optimizer:
+        optimizer = cls.__new__(cls)
+        optimizer._begin(campaign.space, campaign.settings, Streams(campaign.seed), campaign.history)
+        return optimizer
+
+    # ---- asking and telling ----
+
+    @_atomic
+    def ask(self, n: int | None = None) -> Any:
+        """Next point to evaluate, or a list of the next ``n``.
+
+        Points asked and not yet told are pending: they are accounted for, and never offered again.
+
+        Parameters
+        ----------
+        n : int, optional
+
+        Returns
+        -------
+        list
+            One point, a list with one value per parameter; or, with ``n``, a list of points, shorter than
+            ``n`` only if a finite space has fewer left.
+
+        Raises
+        ------
+        SpaceExhausted
+            If every point of a finite space has been asked or told.
+        """
+        if n is None:
+            return list(self.propose().x)
+        check_positive_integer("n", n)
+        points = [list(self.propose().x)]
+        try:
+            while len(points) < n:
+                points.append(list(self.propose().x))
+        except SpaceExhausted as error:
+            logger.info("only %d of %d points: %s", len(points), n, error)
+        return points
+
+    @_atomic
+    def propose(self) -> Proposal:
+        """Next point to evaluate, with its number and where it comes from: `ask` for the curious."""
+        if self._reoffered:
+            return self._reoffered.popleft()
+        proposal = self._proposer.propose()
+        with uninterrupted():
+            self._write({"event": "ask", **asdict(proposal)})
+            self.history.add_proposal(proposal)
+            if proposal.fit is not None:
+                self.surrogate.remember(proposal.fit)
+        return proposal
+
+    @_atomic
+    def enqueue(self, x: object) -> None:
+        """Have `ask` offer the point ``x`` before any of its own, unless it is known already."""
+        self._proposer.queue.append(self.space.check(x))
+
+    @_atomic
+    def tell(self, x: object, y: object, *, reason: str | None = None, seconds: float | None = None) -> None:
+        """Report the value of the function at a point, or at several.
+
+        Any point of the space may be told, asked or not. Telling the same again is ignored; another value for
+        the same point is refused, because evaluations are exact. Of several points all are noted, or none.
+
+        Parameters
+        ----------
+        x : point, or list of points
+        y : float, or list of floats
+            NaN, an infinity or None means that the evaluation failed: the point stays in the history, out of
+            the model and out of the best.
+        reason : str, optional
+            Why an evaluation failed.
+        seconds : float, optional
+            How long each evaluation took: for the report, and for nothing else.
+        """
+        points, values = [x], [y]
+        if _is_batch(x):
+            points, values = list(x), list(y)  # type: ignore[call-overload]
+            if len(points) != len(values):
+                raise ValueError(f"x and y must have equal lengths, got {len(points)} and {len(values)}")
+        told = [
+            Evaluation.of(self.space.check(point), value, reason, seconds)
+            for point, value in zip(points, values, strict=True)
+        ]
+        for evaluation in self._new_ones(told):
+            self._note(evaluation)
+
+    def result(self) -> Result:
+        """What is known so far, in the form that `tcgp.minimize` returns."""
+        from tcgp.optimizer.result import Result  # loads SciPy
+
+        best, evaluations = self.history.best, self.evaluations
+        return Result(
+            x=None if best is None else self.space.as_argument(best.x),
+            fun=math.nan if best is None else best.y,
+            nfev=len(evaluations),
+            nit=len(self.trace),
+            success=best is not None,
+            status=0,
+            message="no evaluation has succeeded so far" if best is None else "the best so far",
+            x_iters=[list(e.x) for e in evaluations],
+            func_vals=np.array([math.nan if e.y is None else e.y for e in evaluations], dtype=np.float64),
+            failures=[(i, e.reason) for i, e in enumerate(evaluations) if e.failed],
+            optimizer=self,
+        )
+
+    # ---- what is known ----
+
+    @property
+    def evaluations(self) -> list[Evaluation]:
+        """Everything told, in order, failures included."""
+        return list(self.history.evaluations)
+
+    @property
+    def pending(self) -> list[Proposal]:
+        """Points asked and not yet told, in order."""
+        return list(self.history.pending.values())
+
+    @property
+    def trace(self) -> list[dict[str, Any]]:
+        """What the model was, for each point that one chose.
+
+        ``method`` (of a portfolio, the member whose turn it was), ``n`` (evaluations at that time), ``beta`` and
+        ``scale`` of a generalized normal law, ``threshold``, ``best``, ``log_ei`` at the point, and the seconds
+        ``t_fit`` and ``t_maximize``; None where a number does not exist.
+        """
+        return [dict(proposal.trace) for proposal in self.history.proposals if proposal.trace is not None]
+
+    @property
+    def surrogate(self) -> Surrogate:
+        """Fits of the objective along the run, and their states."""
+        return self._proposer.acquisition.surrogate
+
+    @property
+    def model(self) -> Model | None:
+        """Model behind the last point that one chose, on the unit cube; None before that, and after a resume.
+
+        With ``"auto"`` its values above the median of the data may be compressed. For predictions in the user's units
+        take `fit_model`.
+        """
+        return None if self.surrogate.last is None else self.surrogate.last.model
+
+    @_atomic
+    def update_model(self) -> Model:
+        """Fit the model whose turn it is to all evaluations, as for the next point: it becomes `model`."""
+        return self._proposer.acquisition.fit()[0]
+
+    def fit_model(self) -> Model:
+        """Fit the method of this run to all evaluations; the model takes points as `tell` does.
+
+        Returns
+        -------
+        SpaceModel
+            A `tcgp.Model` whose ``predict`` takes points in the user's units: mappings where parameters have names, and
+            choices by their names.
+
+        Examples
+        --------
+        >>> import tcgp
+        >>> result = tcgp.minimize(lambda p: p["gain"] ** 2, {"gain": (-1.0, 2.0)}, n_evals=8, rng=0)
+        >>> model = result.optimizer.fit_model()
+        >>> bool(abs(model.predict([{"gain": 0.5}]).mean[0] - 0.25) < 0.05)
+        True
+        """
+        from tcgp.methods.fit import fit_model  # loads SciPy
+
+        if not self.history.has_contrast:
+            raise ValueError("a model needs evaluations with at least two different values")
+        U, y = self.history.successes
+        box = [(0.0, 1.0)] * self.space.dim
+        model = fit_model(U, y, self.settings.method, bounds=box, rng=self.seed, **self.settings.options)
+        return model.over(self.space)
+
+    @property
+    def seed(self) -> int:
+        """Seed from which every random decision derives."""
+        return self._streams.root
+
+    @property
+    def journal(self) -> Path | None:
+        """The file that keeps every ask and tell."""
+        return None if self._journal is None else self._journal.path
+
+    def close(self) -> None:
+        """Release the journal; nothing can be asked or told afterwards."""
+        if self._journal is not None:
+            self._journal.close()
+
+    def __enter__(self) -> Optimizer:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy or a pickle has: all but the lock, and of the journal only the name."""
+        with self._lock:
+            return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.RLock()
+
+    def __copy__(self) -> Optimizer:
+        return copy.deepcopy(self)  # two optimizers with one history would spoil it
+
+    def __repr__(self) -> str:
+        return (
+            f"<Optimizer: {self.settings.method}, {len(self.space)} parameters, "
+            f"{len(self.evaluations)} evaluations, {len(self.pending)} pending>"
+        )
+
+    # ---- the books ----
+
+    def _new_ones(self, told: list[Evaluation]) -> list[Evaluation]:
+        """The evaluations that are not known yet; ValueError if one contradicts another."""
+        new: dict[Any, Evaluation] = {}
+        for evaluation in told:
+            known = self.history.find(evaluation.x) or new.get(evaluation.x)
+            if known is None:
+                new[evaluation.x] = evaluation
+            elif not known.same_outcome(evaluation):
+                raise ValueError(
+                    f"the point {list(evaluation.x)!r} gave {known.outcome()} and now {evaluation.outcome()}; "
+                    "evaluations are exact, so tell each point once"
+                )
+        return list(new.values())
+
+    def _note(self, evaluation: Evaluation) -> None:
+        """Write an evaluation down, on disk and in memory."""
+        evaluation = replace(evaluation, id=self.history.answered_by(evaluation.x))
+        fields = asdict(evaluation)
+        with uninterrupted():
+            self._write({"event": "tell", "id": fields.pop("id"), **fields})
+            self.history.add_evaluation(evaluation)
+            self._reoffered = deque(p for p in self._reoffered if p.id != evaluation.id)
+        if evaluation.failed:
+            extra = {"failed_evaluation": evaluation}
+            logger.warning(
+                "the evaluation at %r failed: %s", list(evaluation.x), evaluation.reason, extra=extra
+            )
+
+    def _start_journal(self, path: str | os.PathLike[str]) -> None:
+        journal = Journal(path)
+        if journal.record is not None:
+            journal.close()
+            raise JournalError(
+                f"the journal {str(path)!r} exists already; continue it with tcgp.Optimizer.resume, "
+                "or choose another file"
+            )
+        header = {"space": self.space.to_json(), "settings": asdict(self.settings), "seed": self.seed}
+        journal.start({"software": f"tcgp {__version__}", **header})
+        self._journal = journal
+
+    def _write(self, event: dict[str, Any]) -> None:
+        if self._journal is not None:
+            self._journal.append(event)
+
+
+def _is_batch(x: object) -> bool:
+    """Whether ``x`` is a list of points rather than one point."""
+    if isinstance(x, np.ndarray):
+        return x.ndim == 2
+    if not isinstance(x, list | tuple) or not x:
+        return False
+    return all(isinstance(item, list | tuple | np.ndarray | Mapping) for item in x)

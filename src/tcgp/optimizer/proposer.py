@@ -1,0 +1,125 @@
+"""Where the next point comes from: the user's queue, the initial design, the criterion, or unexplored space."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections import deque
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tcgp._typing import FloatArray
+from tcgp.optimizer.design import initial_design
+from tcgp.optimizer.history import History, Proposal, SpaceExhausted
+from tcgp.optimizer.settings import Settings
+from tcgp.optimizer.streams import DESIGN, SPREAD, Streams
+from tcgp.space import ENUMERABLE, Point, Space
+
+if TYPE_CHECKING:
+    from tcgp.optimizer.acquisition import Acquisition
+
+__all__ = ["Proposer"]
+
+N_SPREAD = 1000  # random points among which the one farthest from all others is taken
+
+
+class Proposer:
+    """Makes the proposals of a run.
+
+    Parameters
+    ----------
+    space : Space
+    settings : Settings
+    history : History
+        Read, and never changed.
+    streams : Streams
+        Source of randomness.
+
+    Attributes
+    ----------
+    queue : deque of points
+        Points that the user wants, offered before any others.
+    """
+
+    def __init__(self, space: Space, settings: Settings, history: History, streams: Streams) -> None:
+        self.space, self.settings, self.history, self.streams = space, settings, history, streams
+        self.queue: deque[Point] = deque()
+
+    @cached_property
+    def acquisition(self) -> Acquisition:
+        """The model and its criterion."""
+        from tcgp.optimizer.acquisition import Acquisition  # loads SciPy: the design begins without it
+
+        return Acquisition(self.space, self.settings, self.history, self.streams)
+
+    def propose(self) -> Proposal:
+        """The next point to evaluate.
+
+        Raises
+        ------
+        SpaceExhausted
+            If no point is left.
+        """
+        number = len(self.history.proposals)
+        while self.queue:
+            if self.history.is_new(self.queue[0]):  # it leaves the queue once it is known
+                return Proposal(number, self.queue[0], "given")
+            self.queue.popleft()
+        assert self.settings.n_initial is not None
+        if len(self.history) < self.settings.n_initial:
+            return Proposal(number, self._design_point(), "design")
+        # One datum, or equal data, tell a model nothing about the scale of the function.
+        if not self.history.has_contrast:
+            return Proposal(number, self._far_point(), "exploration")
+        from tcgp._threads import single_threaded  # loads SciPy
+
+        return single_threaded(self._from_criterion)(number)
+
+    def _design_point(self) -> Point:
+        kind, n, width = self.settings.initial_design, self.settings.n_initial, len(self.space)
+        assert n is not None
+        i = sum(proposal.source == "design" for proposal in self.history.proposals)
+        if kind == "uniform":  # one at a time, so that a longer design continues a shorter one
+            share = initial_design(kind, 1, width, self.streams.rng(DESIGN, i))[0]
+        else:
+            share = initial_design(kind, n, width, self.streams.rng(DESIGN))[i]
+        point = self.space.from_unit([share])[0]
+        return point if self.history.is_new(point) else self._far_point()
+
+    def _from_criterion(self, number: int) -> Proposal:
+        start = time.perf_counter()
+        model, fit = self.acquisition.fit()
+        t_fit = time.perf_counter() - start
+        x, source = self.acquisition.best_new_point(model), "criterion"
+        if x is None:
+            x, source = self._far_point(), "exploration"
+        trace = self.acquisition.trace(model, x)
+        trace |= {"t_fit": t_fit, "t_maximize": time.perf_counter() - start - t_fit}
+        return Proposal(number, x, source, trace, fit)
+
+    def _far_point(self) -> Point:
+        """A new point far from all others: the farthest of many random ones, or of all that are left."""
+        history = self.history
+        if self.space.size <= ENUMERABLE:
+            candidates = history.remaining()
+        else:
+            sample = self.space.sample(N_SPREAD, self.streams.rng(SPREAD, len(history.proposals)))
+            candidates = [x for x in sample if history.is_new(x)]
+        if not candidates and math.isfinite(self.space.size):
+            first = itertools.islice(self.space.points(), len(history) + 1)
+            candidates = [x for x in first if history.is_new(x)]
+        if not candidates:
+            raise SpaceExhausted("no point is left that differs from all those evaluated or pending")
+        if not len(history):
+            return candidates[0]
+        distances = _squared_distance_to_nearest(self.space.encode(candidates), history.codes)
+        return candidates[int(np.argmax(distances))]
+
+
+def _squared_distance_to_nearest(U: FloatArray, V: FloatArray) -> FloatArray:
+    """Square of the distance from each row of U to the nearest row of V."""
+    square = np.sum(U**2, axis=1)[:, None] + np.sum(V**2, axis=1) - 2.0 * (U @ V.T)
+    return np.asarray(square.min(axis=1))

@@ -1,0 +1,154 @@
+"""Read a journal back: the one place that knows what its events mean."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tcgp.methods.states import check_record
+from tcgp.optimizer.history import Evaluation, History, Proposal
+from tcgp.optimizer.journal import JournalError, Record, read_journal
+from tcgp.optimizer.settings import Settings, check_choice
+from tcgp.space import Point, Space
+
+__all__ = ["Campaign", "read_campaign", "replay"]
+
+SOURCES = ("design", "criterion", "exploration", "given")
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """A run as its journal records it.
+
+    Attributes
+    ----------
+    header : dict
+        First line of the journal.
+    space : Space
+    settings : Settings
+    seed : int
+    history : History
+        All that was asked and told.
+    """
+
+    header: dict[str, Any]
+    space: Space
+    settings: Settings
+    seed: int
+    history: History
+
+
+def read_campaign(path: str | os.PathLike[str]) -> Campaign:
+    """Read a journal without locking it, also while somebody else writes to it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import tcgp
+    >>> from tcgp.optimizer import read_campaign
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "run.jsonl"
+    >>> optimizer = tcgp.Optimizer([(0.0, 1.0)], rng=0, journal=path)
+    >>> optimizer.tell([0.5], 2.0)
+    >>> read_campaign(path).history.best
+    Evaluation(x=(0.5,), y=2.0, reason=None)
+    """
+    return replay(read_journal(path), str(path))
+
+
+def replay(record: Record, path: str) -> Campaign:
+    """The campaign that a journal records.
+
+    Parameters
+    ----------
+    record : Record
+        What the journal says.
+    path : str
+        Its name, for messages.
+
+    Raises
+    ------
+    JournalError
+        If a line cannot be used; the message says which.
+    """
+    header = record.header
+    try:
+        space = Space.from_json(header["space"])
+        settings = Settings(**_renamed(header["settings"])).completed(len(space))
+        seed = _check_seed(header["seed"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise JournalError(f"the header of the journal {path!r} cannot be used: {error}") from error
+    history = History(space)
+    for line, event in record.events:
+        try:
+            _add(history, event)
+        except (KeyError, TypeError, ValueError) as error:
+            what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+            raise JournalError(
+                f"the journal {path!r} is damaged: line {line} cannot be used ({what}); "
+                "restore the file from a backup, or delete that line and those after it"
+            ) from error
+    return Campaign(header, space, settings, seed, history)
+
+
+def _add(history: History, event: Mapping[str, Any]) -> None:
+    """Add what one event says."""
+    kind, number, x = event["event"], event["id"], history.space.check(event["x"])
+    if kind == "ask":
+        if type(number) is not int or number != len(history.proposals):
+            raise ValueError(f"ask number {number!r} where number {len(history.proposals)} was due")
+        check_choice("source", event["source"], SOURCES)
+        check_record(event["fit"], history.space.dim)
+        history.add_proposal(Proposal(number, x, event["source"], _check_trace(event["trace"]), event["fit"]))
+    elif kind == "tell":
+        y = event["y"]
+        if y is not None and (isinstance(y, bool) or not isinstance(y, int | float)):
+            raise ValueError(f"y must be a number or null, got {y!r}")
+        evaluation = Evaluation.of(x, y, event["reason"], event.get("seconds"))
+        known = history.find(x)
+        if known is None:
+            history.add_evaluation(replace(evaluation, id=_answered(history, number, x)))
+        elif not known.same_outcome(evaluation):
+            raise ValueError(f"one point gave {known.outcome()} and {evaluation.outcome()}")
+    else:
+        raise ValueError(f"unknown event {kind!r}")
+
+
+def _answered(history: History, number: object, x: Point) -> int | None:
+    """Number of the proposal that a value answers, which must be what the event says."""
+    answered = history.answered_by(x)
+    if number is None:
+        return answered
+    if type(number) is not int or number not in history.pending:
+        raise ValueError(f"a value for ask number {number!r}, which is not pending")
+    if answered != number:
+        raise ValueError(
+            f"a value at {x!r} for ask number {number}, which was {list(history.pending[number].x)!r}"
+        )
+    return number
+
+
+def _renamed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of version 0.1, in which an option of bcrGP had a name that now means the lengthscales' selection."""
+    options = dict(settings.get("options", {}))
+    if options.get("selection") in ("cross-ks", "conservative"):
+        options["draw"] = options.pop("selection")
+    return {**settings, "options": options}
+
+
+def _check_seed(seed: object) -> int:
+    if type(seed) is not int or seed < 0:
+        raise ValueError(f"seed must be an integer >= 0, got {seed!r}")
+    return seed
+
+
+def _check_trace(trace: object) -> dict[str, Any] | None:
+    """The trace of a proposal, if it is one."""
+    if trace is None:
+        return None
+    if not isinstance(trace, dict) or not all(
+        isinstance(v, str | int | float | None) for v in trace.values()
+    ):
+        raise ValueError(f"trace must be a mapping to numbers, got {trace!r}")
+    return trace

@@ -1,0 +1,81 @@
+"""How a run is made: the settings that a journal keeps."""
+
+from __future__ import annotations
+
+import json
+import numbers
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tcgp.methods.options import check_options
+from tcgp.methods.portfolio import check_method, options_of
+from tcgp.optimizer.design import DESIGNS, default_size
+
+__all__ = ["Settings", "check_choice", "check_positive_integer"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a run is made, apart from its space and its seed; journaled, and checked on resume.
+
+    Attributes
+    ----------
+    method, criterion, initial_design, maximizer : str
+    n_initial : int or None
+        None until the size of the space is known, see `completed`.
+    epsilon : float
+    options : dict
+        As in `tcgp.Optimizer`.
+
+    Examples
+    --------
+    >>> from tcgp.optimizer import Settings
+    >>> Settings(method="tcgp", options={"delta": 2.0})
+    Traceback (most recent call last):
+        ...
+    ValueError: delta must be a number in (0, 1], got 2.0
+    """
+
+    method: str = "auto"
+    criterion: str = "ei"
+    n_initial: int | None = None
+    initial_design: str = "uniform"
+    maximizer: str = "multistart"
+    epsilon: float = 0.1
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_method(self.method)
+        check_choice("criterion", self.criterion, ("ei", "lcb"))
+        check_choice("initial_design", self.initial_design, DESIGNS)
+        check_choice("maximizer", self.maximizer, ("multistart", "smc"))
+        if self.n_initial is not None:
+            check_positive_integer("n_initial", self.n_initial)
+        if not isinstance(self.epsilon, numbers.Real) or not 0.0 < self.epsilon < 1.0:
+            raise ValueError(f"epsilon must be a number strictly between 0 and 1, got {self.epsilon!r}")
+        try:
+            check_options(self.method, options_of(self.method), self.options)
+            json.dumps(self.options, allow_nan=False)
+        except (
+            TypeError
+        ) as error:  # a name that the method does not have, or a number that is none of Python's
+            raise ValueError(f"options: {error}") from None
+
+    def completed(self, n_parameters: int, n_evals: int | None = None) -> Settings:
+        """The settings with the default size of the initial design, where none is given."""
+        if self.n_initial is not None:
+            return self
+        return replace(self, n_initial=default_size(self.method, n_parameters, n_evals))
+
+
+def check_choice(name: str, value: object, choices: Collection[str]) -> None:
+    """Refuse a value that is not one of the choices."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+
+
+def check_positive_integer(name: str, value: object) -> None:
+    """Refuse what is not a whole number of at least 1."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be a positive integer, got {value!r}")

@@ -1,0 +1,343 @@
+"""Evaluate a function here, in processes of ours, or wherever an executor or a map takes it.
+
+A crew keeps a number of evaluations going: `submit` starts one, `wait` gives those that have ended. What
+becomes of an evaluation is an `Outcome`; an exception of the function is one, and so is the death of its
+process.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import functools
+import multiprocessing
+import multiprocessing.connection
+import os
+import queue
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from tcgp._text import shorten
+from tcgp.optimizer.history import interpret
+
+__all__ = ["Crew", "Outcome", "WorkersError", "crew_for", "evaluate"]
+
+Function = Callable[[Any], Any]
+
+
+class WorkersError(RuntimeError):
+    """The workers cannot evaluate anything any more."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of an evaluation: a value, or the reason why there is none; and how long it took."""
+
+    value: float | None
+    reason: str | None = None
+    seconds: float | None = field(default=None, compare=False, repr=False)
+
+
+def evaluate(fun: Function, argument: Any) -> Outcome:
+    """Call the function, and turn whatever it does into an `Outcome` that can travel between processes.
+
+    ``sys.exit`` in the function counts as a failure, like any exception; Ctrl-C does not.
+
+    Examples
+    --------
+    >>> from tcgp.optimizer.workers import evaluate
+    >>> evaluate(lambda x: 1 / x, 0)
+    Outcome(value=None, reason='ZeroDivisionError: division by zero')
+    """
+    start = time.monotonic()
+    try:
+        answer = fun(argument)
+    except (Exception, SystemExit) as error:
+        reason = shorten(f"{type(error).__name__}: {error}", 1000)
+        return Outcome(None, reason, time.monotonic() - start)
+    return Outcome(*interpret(answer), time.monotonic() - start)
+
+
+@runtime_checkable
+class Crew(Protocol):
+    """Those who evaluate."""
+
+    capacity: int
+
+    def submit(self, number: int, argument: Any) -> None:
+        """Start the evaluation with this number."""
+
+    def wait(self, timeout: float | None) -> list[tuple[int, Outcome]]:
+        """Evaluations that have ended: at least one, unless the time is up."""
+
+    def close(self) -> None:
+        """End what is still running, as far as that can be done."""
+
+
+def crew_for(workers: Any, fun: Function, n_parallel: int | None = None) -> Crew:
+    """The crew that ``workers`` means.
+
+    Parameters
+    ----------
+    workers : int, executor, callable or Crew
+        1 for evaluations here, one after the other; n for n processes; an object with ``submit`` in the
+        manner of `concurrent.futures.Executor`; a callable in the manner of `map`, given batches; or a crew, which
+        knows itself what to evaluate.
+    fun : callable
+    n_parallel : int, optional
+        How many evaluations to keep going; by default as many as the workers are, where they say.
+
+    Returns
+    -------
+    Crew
+    """
+    if isinstance(workers, int) and not isinstance(workers, bool):
+        if workers < 1:
+            raise ValueError(f"workers must be at least 1, got {workers!r}")
+        return Alone(fun) if workers == 1 else Processes(fun, workers)
+    if isinstance(workers, Crew):
+        return workers
+    if hasattr(workers, "submit"):
+        return Executor(fun, workers, n_parallel or _count_workers(workers))
+    if callable(workers):
+        return Batches(fun, workers, n_parallel or _count_workers(getattr(workers, "__self__", workers)))
+    raise TypeError(
+        f"workers must be an integer, an executor, a map-like callable or a crew, got {workers!r}"
+    )
+
+
+class Alone:
+    """Evaluations in this process, one after the other."""
+
+    capacity = 1
+
+    def __init__(self, fun: Function) -> None:
+        self._fun = fun
+        self._waiting: list[tuple[int, Any]] = []
+
+    def submit(self, number: int, argument: Any) -> None:
+        self._waiting.append((number, argument))
+
+    def wait(self, timeout: float | None) -> list[tuple[int, Outcome]]:
+        if not self._waiting:
+            return []
+        number, argument = self._waiting.pop(0)
+        return [(number, evaluate(self._fun, argument))]
+
+    def close(self) -> None:
+        self._waiting.clear()
+
+
+class Batches:
+    """Evaluations through a map, a batch at a time."""
+
+    def __init__(self, fun: Function, mapper: Callable[..., Iterable[Outcome]], capacity: int) -> None:
+        self.capacity = capacity
+        self._fun, self._map = fun, mapper
+        self._waiting: list[tuple[int, Any]] = []
+
+    def submit(self, number: int, argument: Any) -> None:
+        self._waiting.append((number, argument))
+
+    def wait(self, timeout: float | None) -> list[tuple[int, Outcome]]:
+        if not self._waiting:
+            return []
+        numbers, arguments = zip(*self._waiting, strict=True)
+        self._waiting.clear()
+        try:
+            outcomes = list(self._map(functools.partial(evaluate, self._fun), list(arguments)))
+        except Exception as error:
+            raise WorkersError(f"the map failed: {type(error).__name__}: {error}") from error
+        if len(outcomes) != len(numbers):
+            raise WorkersError(f"the map gave {len(outcomes)} results for {len(numbers)} points")
+        return list(zip(numbers, outcomes, strict=True))
+
+    def close(self) -> None:
+        self._waiting.clear()
+
+
+class Executor:
+    """Evaluations through an executor: `concurrent.futures`, a Dask client, an MPI pool."""
+
+    def __init__(self, fun: Function, executor: Any, capacity: int) -> None:
+        self.capacity = capacity
+        self._fun, self._executor = fun, executor
+        self._done: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
+        self._futures: dict[int, Any] = {}
+        self._broken: Exception | None = None
+
+    def submit(self, number: int, argument: Any) -> None:
+        try:
+            future = self._executor.submit(evaluate, self._fun, argument)
+        except Exception as error:
+            raise _refusal("takes no more work", error) from error
+        self._futures[number] = future
+        # A callback, and not concurrent.futures.wait, because the futures of Dask are of another kind.
+        future.add_done_callback(functools.partial(self._note, number))
+
+    def wait(self, timeout: float | None) -> list[tuple[int, Outcome]]:
+        ended = []
+        with contextlib.suppress(queue.Empty):
+            ended.append(self._done.get(timeout=timeout))
+            while True:
+                ended.append(self._done.get_nowait())
+        outcomes = [(number, self._outcome(number, future)) for number, future in ended]
+        known = [(number, outcome) for number, outcome in outcomes if outcome is not None]
+        if self._broken is not None and not known:
+            raise _refusal("gave up its work", self._broken) from self._broken
+        return known
+
+    def close(self) -> None:
+        for future in self._futures.values():
+            future.cancel()
+
+    def _note(self, number: int, future: Any) -> None:
+        self._done.put((number, future))
+
+    def _outcome(self, number: int, future: Any) -> Outcome | None:
+        """What came of an evaluation; None if the executor gave it up, which says nothing about the point."""
+        del self._futures[number]
+        try:
+            outcome: Outcome = future.result()
+        except (concurrent.futures.BrokenExecutor, concurrent.futures.CancelledError) as error:
+            # The death of one process breaks a pool and all its futures, whosever fault it was.
+            self._broken = error
+            return None
+        except Exception as error:
+            return Outcome(None, f"the worker failed: {type(error).__name__}: {error}")
+        return outcome
+
+
+def _refusal(what: str, error: Exception) -> WorkersError:
+    """What an executor did, and why."""
+    hint = ""
+    if isinstance(error, concurrent.futures.BrokenExecutor):
+        hint = " (workers=n, with processes of our own, survives the death of one)"
+    return WorkersError(f"the executor {what}: {type(error).__name__}: {error}{hint}")
+
+
+class Processes:
+    """Evaluations in our own processes. One that dies takes only its evaluation with it, and is replaced."""
+
+    def __init__(self, fun: Function, n: int) -> None:
+        self.capacity = n
+        self._fun = fun
+        self._idle: list[_Worker] = []
+        self._busy: dict[int, _Worker] = {}
+        self._interrupted = False
+        try:
+            self._idle = [_Worker(fun) for _ in range(n)]
+            for worker in self._idle:
+                worker.expect_ready()
+        except BaseException:
+            self.close()
+            raise
+
+    def submit(self, number: int, argument: Any) -> None:
+        worker = self._idle.pop()
+        self._busy[number] = worker
+        with contextlib.suppress(OSError):  # it has died: `wait` finds that out
+            worker.connection.send(argument)
+
+    def wait(self, timeout: float | None) -> list[tuple[int, Outcome]]:
+        ready = multiprocessing.connection.wait([w.connection for w in self._busy.values()], timeout)
+        numbers = [number for number, worker in self._busy.items() if worker.connection in ready]
+        outcomes = [(number, self._collect(number)) for number in numbers]
+        ended = [(number, outcome) for number, outcome in outcomes if outcome is not None]
+        # Ctrl-C reaches all processes of a terminal, and a worker may be the first to say so. The others' results
+        # come first: the interrupt is raised when there are none.
+        self._interrupted |= len(ended) < len(outcomes)
+        if self._interrupted and not ended:
+            raise KeyboardInterrupt
+        return ended
+
+    def close(self) -> None:
+        for worker in [*self._idle, *self._busy.values()]:
+            worker.end()
+        self._idle, self._busy = [], {}
+
+    def _collect(self, number: int) -> Outcome | None:
+        """What came of an evaluation; None if it was interrupted."""
+        worker = self._busy.pop(number)
+        try:
+            outcome: Outcome | None = worker.connection.recv()
+        except (EOFError, OSError):
+            outcome = Outcome(None, worker.obituary())
+            worker.end()
+            worker = _Worker(self._fun)
+            worker.expect_ready()
+        self._idle.append(worker)
+        return outcome
+
+
+class _Worker:
+    """A process that evaluates what it is sent, until it is sent nothing."""
+
+    def __init__(self, fun: Function) -> None:
+        # The platform's default way to start processes: where that is fork, any function will do.
+        context = multiprocessing.get_context()
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=_work, args=(fun, theirs))
+        try:
+            self.process.start()
+        except (AttributeError, TypeError, ValueError, OSError) as error:
+            raise WorkersError(
+                f"fun cannot be sent to worker processes ({error}); "
+                "define it with def at the top level of a module, or use workers=1"
+            ) from error
+        finally:
+            theirs.close()  # so that the death of the process ends the connection
+
+    def expect_ready(self) -> None:
+        try:
+            self.connection.recv()
+        except (EOFError, OSError):
+            raise WorkersError(
+                f"a worker process could not start ({self.obituary()}); in a script, call minimize under "
+                "if __name__ == '__main__':"
+            ) from None
+
+    def obituary(self) -> str:
+        self.process.join(timeout=5.0)
+        return f"the worker process died with exit code {self.process.exitcode}"
+
+    def end(self) -> None:
+        self.connection.close()
+        if self.process.is_alive():
+            self.process.terminate()
+        self.process.join(timeout=5.0)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
+        self.process.close()
+
+
+def _work(fun: Function, connection: Any) -> None:
+    """Life of a worker process."""
+    with contextlib.suppress(EOFError, OSError, KeyboardInterrupt):
+        connection.send("ready")
+        parent = multiprocessing.parent_process()
+        assert parent is not None
+        while True:
+            # A forked process holds copies of both ends of its connection, so that it never sees the other one closed.
+            if connection not in multiprocessing.connection.wait([connection, parent.sentinel]):
+                return
+            argument = connection.recv()
+            try:
+                outcome: Outcome | None = evaluate(fun, argument)
+            except KeyboardInterrupt:
+                outcome = None
+            connection.send(outcome)
+
+
+def _count_workers(pool: Any) -> int:
+    """How many workers a pool says it has; the number of cores if it does not."""
+    for name in ("_max_workers", "num_workers", "_processes"):
+        count = getattr(pool, name, None)
+        if isinstance(count, int) and count > 0:
+            return count
+    if hasattr(pool, "nthreads"):  # a Dask client
+        return max(int(sum(pool.nthreads().values())), 1)
+    return os.cpu_count() or 1

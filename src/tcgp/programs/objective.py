@@ -1,0 +1,158 @@
+"""Where a run leaves its value."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from tcgp._text import printable, quote, shorten
+from tcgp.programs.numerals import last_number, parse_number
+from tcgp.programs.output import last_line, parse_json, read_tail
+
+__all__ = ["STDOUT", "Objective", "RunFailed"]
+
+STDOUT = "stdout.txt"
+
+
+class RunFailed(RuntimeError):
+    """A run gave no value; the message says why."""
+
+
+@dataclass(frozen=True)
+class Objective:
+    """Where a run leaves its value.
+
+    By default it is the last number on the last line of standard output that is not empty.
+
+    Parameters
+    ----------
+    file : str, optional
+        File in the run's directory to read instead of standard output.
+    pattern : str, optional
+        Regular expression; the last match counts, or its first group if it has groups.
+    key : str, optional
+        Key in a JSON object, which is the whole output or its last line; dots lead into nested objects.
+
+    Notes
+    -----
+    A number is written with digits, a decimal point and an exponent, whose letter is e, d or, with a sign, q. It may
+    stand in brackets or quotation marks, and a unit may follow after a space. What touches other characters is refused,
+    because it has more than one meaning: ``1,5``, ``1'000.5``, ``12:30``, ``10ms``, ``0.1234-102``. NaN and
+    infinity in all their spellings, Fortran's stars, ``NA``, ``None`` and ``null`` are failures. The last four
+    megabytes of an output are read, and of its last line the last 10,000 characters.
+
+    Examples
+    --------
+    >>> from tcgp.programs import Objective
+    >>> Objective().value("step 1\\ncost: 2.5e-3\\n")
+    0.0025
+    >>> Objective(pattern=r"drag=(\\S+)").value("drag=0.31 lift=2")
+    0.31
+    >>> Objective(key="loss.total").value('{"loss": {"total": 7}}')
+    7.0
+    """
+
+    file: str | None = None
+    pattern: str | None = None
+    key: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.pattern is not None and self.key is not None:
+            raise ValueError("an objective has a pattern or a key, not both")
+        if self.file is not None:
+            _check_inside(self.file)
+        if self.pattern is not None:
+            try:
+                re.compile(self.pattern)
+            except re.error as error:
+                raise ValueError(f"{self.pattern!r} is not a regular expression: {error}") from None
+
+    @property
+    def where(self) -> str:
+        """What is read, in words."""
+        return "standard output" if self.file is None else f"the file {self.file!r}"
+
+    def read(self, directory: Path) -> float:
+        """The value that the run in ``directory`` left; RunFailed if there is none."""
+        path = directory / (self.file or STDOUT)
+        if not path.is_file():
+            missing = (
+                f"deleted its standard output, {STDOUT!r}"
+                if self.file is None
+                else f"wrote no file {self.file!r}"
+            )
+            raise RunFailed(f"the program {missing}")
+        if not path.resolve().is_relative_to(directory.resolve()):
+            raise RunFailed(f"{self.where} leads out of the run's directory")
+        try:
+            text = read_tail(path)
+        except OSError as error:
+            raise RunFailed(f"{self.where} cannot be read: {error.strerror}") from None
+        return self.value(text)
+
+    def value(self, text: str) -> float:
+        """The value in what the program wrote; RunFailed if there is none."""
+        if not text.strip():
+            raise RunFailed(f"{self.where} is empty")
+        if self.key is not None:
+            value = self._number_at_key(text, self.key)
+        elif self.pattern is not None:
+            value = self._number_of_match(text, self.pattern)
+        else:
+            value = self._number_on_last_line(text)
+        if not math.isfinite(value):
+            raise RunFailed(f"the value is {value}")
+        return value
+
+    def _number_on_last_line(self, text: str) -> float:
+        line = last_line(text)
+        shown = quote(line if len(line) <= 200 else f"...{line[-190:]}")  # its end is what matters
+        try:
+            number = last_number(line)
+        except ValueError as error:
+            raise RunFailed(f"{error}, in the last line of {self.where}: {shown}") from None
+        if number is None:
+            raise RunFailed(f"the last line of {self.where} has no number: {shown}")
+        return number
+
+    def _number_of_match(self, text: str, pattern: str) -> float:
+        match = None
+        for match in re.finditer(pattern, text, re.MULTILINE):  # noqa: B007  (the last one counts)
+            pass
+        if match is None:
+            raise RunFailed(f"{self.where} has nothing that matches the pattern {pattern!r}")
+        found = match.group(1 if match.re.groups else 0) or ""
+        try:
+            return parse_number(found.strip())
+        except ValueError as error:
+            raise RunFailed(f"the pattern found no number: {error}") from None
+
+    def _number_at_key(self, text: str, key: str) -> float:
+        content = parse_json(text)
+        if not isinstance(content, dict):
+            content = parse_json(last_line(text))
+        if not isinstance(content, dict):
+            raise RunFailed(f"{self.where} is not a JSON object: {quote(last_line(text))}")
+        found: object = content
+        for part in [key] if key in content else key.split("."):
+            if not isinstance(found, dict) or part not in found:
+                raise RunFailed(f"the JSON in {self.where} has no key {key!r}")
+            found = found[part]
+        if found is None:
+            raise RunFailed("there is no value")
+        if isinstance(found, bool) or not isinstance(found, int | float):
+            raise RunFailed(f"{printable(shorten(json.dumps(found), 200))} is not a number")
+        try:
+            return float(found)
+        except OverflowError:
+            return math.inf
+
+
+def _check_inside(file: str) -> None:
+    """Refuse a file that is not in the run's directory."""
+    path = Path(file)
+    if not file or path.is_absolute() or ".." in path.parts or "\0" in file:
+        raise ValueError(f"the file of the objective must lie in the run's directory, got {file!r}")

@@ -1,0 +1,278 @@
+"""An external program as a function of named parameters.
+
+Each run has a directory of its own, in which the program works and which keeps what it was given and what it
+wrote. The program is started from a list of arguments, never through a shell, and a parameter is always one
+piece of one argument, so that no value can be taken for a command.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import logging
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tcgp._files import write_atomically
+from tcgp._text import printable, shorten
+from tcgp.programs.command import Template, find_program
+from tcgp.programs.objective import STDOUT, Objective, RunFailed
+from tcgp.programs.output import last_line, parse_json, read_tail
+from tcgp.programs.process import Process, adopt, start
+
+__all__ = ["Run", "Simulator"]
+
+logger = logging.getLogger("tcgp")
+
+PARAMETERS, STDERR, OUTCOME = "parameters.json", "stderr.txt", "outcome.json"
+NOTES = ".supervisor"
+
+
+@dataclass(frozen=True)
+class Simulator:
+    """An external program as a function of named parameters.
+
+    Parameters
+    ----------
+    command : sequence of str
+        Program and arguments. ``{name}`` in an argument stands for a parameter, and ``{spec_dir}`` for
+        ``base``; see `Template`. The program itself is fixed.
+    runs : path
+        Directory that holds the directories of the runs.
+    stdin : bool
+        Whether the program gets the parameters as a JSON object on standard input. It always finds them in
+        the file ``parameters.json`` of its working directory.
+    objective : Objective
+        Where the value is.
+    timeout : float, optional
+        Seconds after which a run is killed, with all processes it has started.
+    environment : mapping, optional
+        Environment variables to add.
+    base : path
+        What a relative path to the program is relative to.
+
+    Notes
+    -----
+    A run ends when the program itself ends. Whatever it has started and left behind is killed then, in the background
+    or not: on Linux all its descendants, on other POSIX systems those in its process group; on Windows only a timeout
+    or an interrupt ends them.
+
+    Examples
+    --------
+    >>> import sys, tempfile
+    >>> from tcgp.programs import Simulator
+    >>> program = [sys.executable, "-c", "import sys; print(float(sys.argv[1]) ** 2)", "{x}"]
+    >>> simulator = Simulator(program, runs=tempfile.mkdtemp())
+    >>> simulator({"x": 1.5})
+    2.25
+    """
+
+    command: Sequence[str]
+    runs: str | os.PathLike[str]
+    stdin: bool = False
+    objective: Objective = field(default_factory=Objective)
+    timeout: float | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    base: str | os.PathLike[str] = "."
+
+    def __post_init__(self) -> None:
+        if isinstance(self.command, str) or not self.command:
+            raise ValueError(f"command must be a list of a program and its arguments, got {self.command!r}")
+        for argument in self.command[1:]:
+            Template.parse(argument)
+        if self.timeout is not None and not self.timeout > 0.0:
+            raise ValueError(f"timeout must be a positive number of seconds, got {self.timeout!r}")
+
+    def __call__(self, parameters: Mapping[str, Any]) -> float:
+        """Run the program and return its value; RunFailed if there is none."""
+        run = self.start(parameters)
+        try:
+            return run.finish()
+        finally:
+            run.kill()
+
+    @property
+    def names(self) -> set[str]:
+        """Parameters for which the command has placeholders."""
+        return {n for argument in self.command[1:] for n in Template.parse(argument).names} - {"spec_dir"}
+
+    def arguments(self, parameters: Mapping[str, Any]) -> list[str]:
+        """Program and arguments of the run with these parameters."""
+        missing = self.names - set(parameters)
+        if missing:
+            raise ValueError(f"the command has placeholders for unknown parameters: {sorted(missing)}")
+        base = os.path.abspath(self.base)
+        program = find_program(self.command[0], base, self.environment.get("PATH"))
+        values = {**parameters, "spec_dir": base}
+        return [program, *(Template.parse(argument).fill(values) for argument in self.command[1:])]
+
+    def start(self, parameters: Mapping[str, Any], name: str | None = None) -> Run:
+        """Start a run in a new directory, called ``name`` if that is free."""
+        arguments = self.arguments(parameters)
+        directory = _new_directory(Path(self.runs), name)
+        write_atomically(directory / PARAMETERS, _as_json(dict(parameters)))
+        given = directory / PARAMETERS if self.stdin else Path(os.devnull)
+        with (
+            given.open("rb") as stdin,
+            (directory / STDOUT).open("wb") as stdout,
+            (directory / STDERR).open("wb") as stderr,
+        ):
+            process = start(
+                arguments,
+                directory / NOTES,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                cwd=directory,
+                env={**os.environ, **self.environment},
+            )
+        return Run(self, directory, arguments, process)
+
+    def adopt(self, parameters: Mapping[str, Any], name: str | None) -> Run | None:
+        """The run of that name, if another process has started it with this command and it has ended or still runs.
+
+        A run that was killed, or whose machine went down, is not worth adopting. On Windows there is none.
+        """
+        directory = _last_directory(Path(self.runs), name)
+        if directory is None or _read_json(directory / PARAMETERS) != dict(parameters):
+            return None
+        arguments = self.arguments(parameters)
+        process = adopt(arguments, directory / NOTES)
+        return None if process is None else Run(self, directory, arguments, process)
+
+
+class Run:
+    """A run of a simulator, under way.
+
+    Attributes
+    ----------
+    directory : pathlib.Path
+        Where the program works. It keeps ``parameters.json``, ``stdout.txt``, ``stderr.txt`` and, after the
+        run, ``outcome.json``.
+    seconds : float or None
+        How long the run took, once it has finished.
+    """
+
+    def __init__(
+        self,
+        simulator: Simulator,
+        directory: Path,
+        arguments: list[str],
+        process: Process,
+    ) -> None:
+        self.directory = directory
+        self._simulator, self._arguments, self._process = simulator, arguments, process
+        self._start = time.monotonic() - process.age
+        self._killed = False
+        self.seconds: float | None = None
+
+    def finish(self) -> float:
+        """Wait for the end, and return the value; RunFailed if there is none."""
+        try:
+            value = self._value()
+        except RunFailed as error:
+            self._record(None, str(error))
+            raise
+        self._record(value, None)
+        return value
+
+    def kill(self) -> None:
+        """End the program and what it has started; nothing happens if it has ended."""
+        if not self._process.has_ended:
+            self._killed = True
+            self._process.kill()
+
+    def _value(self) -> float:
+        timeout = self._simulator.timeout
+        left = None if timeout is None else max(self._start + timeout - time.monotonic(), 0.0)
+        try:
+            self._process.wait(left)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise RunFailed(f"no end after {timeout:g} s") from None
+        if self._killed:
+            raise RunFailed("stopped before its end")
+        if self._process.code != 0:
+            raise RunFailed(_how_it_ended(self._process.code) + self._last_words())
+        return self._simulator.objective.read(self.directory)
+
+    def _record(self, value: float | None, reason: str | None) -> None:
+        """Keep what came of the run, beside what it wrote."""
+        seconds = self._process.seconds
+        self.seconds = round(time.monotonic() - self._start if seconds is None else seconds, 3)
+        outcome = {
+            "value": value,
+            "reason": reason,
+            "exit_code": self._process.code,
+            "seconds": self.seconds,
+            "command": self._arguments,
+        }
+        try:
+            write_atomically(self.directory / OUTCOME, _as_json(outcome))
+        except OSError as error:  # a full disk must not cost the value
+            logger.warning("%s could not be written: %s", self.directory / OUTCOME, error.strerror)
+
+    def _last_words(self) -> str:
+        """The last line on standard error, which often names the trouble."""
+        try:
+            line = last_line(read_tail(self.directory / STDERR))
+        except OSError:  # the program has deleted it
+            return ""
+        # The same trouble reads the same in every run: reasons are counted.
+        line = line.replace(str(self.directory), ".")
+        return f": {printable(shorten(line, 200))}" if line else ""
+
+
+def _as_json(content: object) -> str:
+    return json.dumps(content, indent=1) + "\n"
+
+
+def _read_json(path: Path) -> object:
+    return parse_json(path.read_text(encoding="utf-8", errors="replace")) if path.is_file() else None
+
+
+def _last_directory(root: Path, name: str | None) -> Path | None:
+    """The latest of the directories that runs of this name were given."""
+    if name is None:
+        return None
+    taken = list(itertools.takewhile(Path.is_dir, (root / candidate for candidate in _directories(name))))
+    return taken[-1].resolve() if taken else None
+
+
+def _directories(name: str) -> Iterator[str]:
+    """What the directories of runs of this name are called, in their order."""
+    if not name or name in (".", "..") or set(name) & set("/\\\0"):
+        raise ValueError(f"{name!r} is not the name of a directory")
+    return (name if i == 1 else f"{name}-{i}" for i in itertools.count(1))
+
+
+def _new_directory(root: Path, name: str | None) -> Path:
+    """A directory that did not exist before: a run never mixes with what another one left."""
+    root.mkdir(parents=True, exist_ok=True)
+    candidates: Iterator[str]
+    if name is None:
+        candidates = (f"{i:04d}" for i in itertools.count(sum(1 for _ in root.iterdir())))
+    else:
+        candidates = _directories(name)
+    for candidate in candidates:
+        with contextlib.suppress(FileExistsError):
+            (root / candidate).mkdir()
+            return (root / candidate).resolve()
+    raise AssertionError("numbers do not end")
+
+
+def _how_it_ended(code: int) -> str:
+    """An exit code in words; negative ones are signals."""
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return f"killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"killed by signal {-code}"

@@ -1,0 +1,60 @@
+"""The same plan on a real Dask cluster of several processes, one of which is killed in mid-run."""
+
+import os
+import signal
+import threading
+import time
+
+import distributed
+import pytest
+
+from tcgp.experiments.errors import ExperimentError
+from tcgp.experiments.plan import plans
+from tcgp.experiments.run.runner import run
+from tcgp.experiments.run.store import Store
+
+
+def test_a_killed_worker_costs_no_result(tmp_path):
+    plan = plans.get("methods", replicates=8, iterations=8, problems=("branin",), methods=("GP", "tcGP"))
+    with distributed.LocalCluster(
+        n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
+        with distributed.Client(cluster) as client:
+            victims = sorted(client.run(os.getpid).values())
+        killed = []
+
+        def kill_one():
+            """Wait until the work is under way, then kill a worker."""
+            while len(list(tmp_path.rglob("*.json"))) < 2:
+                time.sleep(0.01)
+            os.kill(victims[0], signal.SIGKILL)
+            killed.append(len(list(tmp_path.rglob("*.json"))))
+
+        thread = threading.Thread(target=kill_one, daemon=True)
+        thread.start()
+        summary = run([plan], Store(tmp_path), scheduler=cluster.scheduler_address, progress=False)
+        thread.join(timeout=60.0)
+    assert killed
+    assert killed[0] < 16  # it was killed while others were still at work
+    assert (summary.n_computed, summary.failures) == (16, [])
+    assert all(Store(tmp_path).load(task) for task in plan.tasks())
+
+
+def test_a_cluster_gives_what_this_machine_gives(tmp_path, small_plan):
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
+        run([small_plan], Store(tmp_path / "dask"), scheduler=cluster.scheduler_address, progress=False)
+    run([small_plan], Store(tmp_path / "here"), jobs=1, progress=False)
+    for task in small_plan.tasks():
+        there, here = (Store(tmp_path / name).load(task) for name in ("dask", "here"))
+        assert {**there, "seconds": None} == {**here, "seconds": None}
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://"])
+def test_an_unreachable_scheduler_is_refused_at_once(address, small_plan, tmp_path, monkeypatch):
+    monkeypatch.setattr("tcgp.experiments.run.runner.SECONDS_TO_CONNECT", 1.0)
+    with pytest.raises(ExperimentError, match="no Dask scheduler answers") as caught:
+        run([small_plan], Store(tmp_path), scheduler=address, progress=False)
+    assert "\n" not in str(caught.value)
+    assert not list(tmp_path.rglob("*.json"))

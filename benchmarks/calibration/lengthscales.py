@@ -19,18 +19,17 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 from tcgp import GaussianProcess, problems
-from tcgp._typing import FloatArray
 
 SELECTIONS = ("ml", "reml", "map", "pooled")
 SIZES = ((5, 20), (10, 40), (10, 100), (20, 60), (50, 60))
-Function = Callable[[FloatArray], FloatArray]  # of rows of the unit cube
+Function = Callable[[np.ndarray], np.ndarray]  # of rows of the unit cube
 
 
-def ellipsoid(U: FloatArray) -> FloatArray:
+def ellipsoid(U: np.ndarray) -> np.ndarray:
     return ((4.0 * U - 2.3) ** 2) @ np.linspace(1.0, 10.0, U.shape[1])
 
 
-def ackley(U: FloatArray) -> FloatArray:
+def ackley(U: np.ndarray) -> np.ndarray:
     X = 25.0 * U - 10.0
     ripples = np.exp(np.cos(2.0 * np.pi * X).mean(axis=1))
     return -20.0 * np.exp(-0.2 * np.sqrt((X**2).mean(axis=1))) - ripples
@@ -41,7 +40,7 @@ def embedded(name: str) -> Function:
     problem = problems.get(name)
     low, high = problem.bounds.T
 
-    def function(U: FloatArray) -> FloatArray:
+    def function(U: np.ndarray) -> np.ndarray:
         X = low + (high - low) * U[:, : problem.dim]
         return np.log1p(np.asarray(problem.fun(X)) - problem.minimum)
 

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from tcgp import problems
-from tcgp._typing import FloatArray
 from tcgp.sampling import subset_simulation
 
 P0 = 0.2
@@ -46,14 +45,14 @@ class Case:
     """A probability with a reference for it."""
 
     name: str
-    fun: Callable[[FloatArray], FloatArray]
-    bounds: FloatArray
+    fun: Callable[[np.ndarray], np.ndarray]
+    bounds: np.ndarray
     threshold: float
     reference: float  # log p
     oracle: str
 
 
-def squared_radius(x: FloatArray) -> FloatArray:
+def squared_radius(x: np.ndarray) -> np.ndarray:
     """Squared distance to the centre of the unit cube."""
     return np.asarray(np.sum((x - 0.5) ** 2, axis=1))
 

@@ -33,14 +33,14 @@ from quick_botorch import quick_botorch
 from runs import Key, Run, Task, load, make_runs
 from tcgp.experiments.plan.methods import Method
 from tcgp.experiments.run.peers import PEERS, check_installed
-from tcgp.models import METHODS, Member
+from tcgp.methods import PORTFOLIOS, Member
 
 # What was tried in the place of auto, apart from its rules for turns: see docs/tried.md. The first is what it was
 # before high values were compressed, the second before lengthscales were pooled, which the others vary.
 RELAXED = {"selection": "map", "shortest": 1.0, "least": 5}
 SHORT = {"longest": 30.0}
 VARIANTS = {
-    "auto-raw": tuple(replace(member, compressed=False) for member in METHODS["auto"].members),
+    "auto-raw": tuple(replace(member, compressed=False) for member in PORTFOLIOS["auto"].members),
     "auto-free": (Member("tcgp"), Member("regp", RELAXED), Member("gp-nugget")),
     "auto-plain": (Member("tcgp"), Member("regp", {"selection": "map"}), Member("gp-nugget")),
     "auto-ml": (Member("tcgp"), Member("regp", RELAXED | {"selection": "ml"}), Member("gp-nugget")),
@@ -53,7 +53,7 @@ VARIANTS = {
         Member("gp", {"selection": "map"}),
     ),
 }
-METHODS.update({name: replace(METHODS["auto"], members=members) for name, members in VARIANTS.items()})
+PORTFOLIOS.update({name: replace(PORTFOLIOS["auto"], members=members) for name, members in VARIANTS.items()})
 
 SETS = {"tuning": (functions.TUNING, 10), "validation": (functions.VALIDATION, 3)}
 STORE = Path(__file__).parent / "results" / "auto.csv"

@@ -12,7 +12,6 @@ from scipy.optimize import minimize
 from scipy.stats import qmc
 
 from tcgp import problems
-from tcgp._typing import FloatArray
 from tcgp.experiments.run.bbob import bbob_problem, is_bbob, open_bbob
 from tcgp.problems import Problem
 
@@ -60,7 +59,7 @@ VALIDATION = (
 )
 
 
-def borehole(x: FloatArray) -> FloatArray:
+def borehole(x: np.ndarray) -> np.ndarray:
     """Flow of water through a borehole (Morris, Mitchell and Ylvisaker, 1993)."""
     rw, r, Tu, Hu, Tl, Hl, L, Kw = np.moveaxis(x, -1, 0)
     log_ratio = np.log(r / rw)
@@ -69,7 +68,7 @@ def borehole(x: FloatArray) -> FloatArray:
     )
 
 
-def piston(x: FloatArray) -> FloatArray:
+def piston(x: np.ndarray) -> np.ndarray:
     """Cycle time of a piston (Kenett and Zacks, 1998)."""
     M, S, V0, k, P0, Ta, T0 = np.moveaxis(x, -1, 0)
     A = P0 * S + 19.62 * M - k * V0 / S
@@ -77,7 +76,7 @@ def piston(x: FloatArray) -> FloatArray:
     return 2.0 * np.pi * np.sqrt(M / (k + S**2 * P0 * V0 / T0 * Ta / V**2))
 
 
-def otl_circuit(x: FloatArray) -> FloatArray:
+def otl_circuit(x: np.ndarray) -> np.ndarray:
     """Midpoint voltage of a push-pull circuit without output transformer (Ben-Ari and Steinberg, 2007)."""
     Rb1, Rb2, Rf, Rc1, Rc2, beta = np.moveaxis(x, -1, 0)
     Vb1 = 12.0 * Rb2 / (Rb1 + Rb2)
@@ -87,14 +86,14 @@ def otl_circuit(x: FloatArray) -> FloatArray:
     )
 
 
-def robot_arm(x: FloatArray) -> FloatArray:
+def robot_arm(x: np.ndarray) -> np.ndarray:
     """Distance of a four-segment robot arm's end from its shoulder (An and Owen, 2001)."""
     angles, lengths = np.cumsum(x[..., :4], axis=-1), x[..., 4:]
     u, v = (lengths * np.cos(angles)).sum(axis=-1), (lengths * np.sin(angles)).sum(axis=-1)
     return np.hypot(u, v)
 
 
-def wing_weight(x: FloatArray) -> FloatArray:
+def wing_weight(x: np.ndarray) -> np.ndarray:
     """Weight of a light aircraft's wing (Forrester, Sobester and Keane, 2008)."""
     Sw, Wfw, A, sweep, q, taper, tc, Nz, Wdg, Wp = np.moveaxis(x, -1, 0)
     c = np.cos(np.deg2rad(sweep))
@@ -103,7 +102,7 @@ def wing_weight(x: FloatArray) -> FloatArray:
     return 0.036 * size * q**0.006 * taper**0.04 * fraction * (Nz * Wdg) ** 0.49 + Sw * Wp
 
 
-_ENGINEERING: dict[str, tuple[Callable[[FloatArray], FloatArray], list[tuple[float, float]]]] = {
+_ENGINEERING: dict[str, tuple[Callable[[np.ndarray], np.ndarray], list[tuple[float, float]]]] = {
     "borehole": (
         borehole,
         [
@@ -166,7 +165,7 @@ def _engineering(name: str) -> Problem:
     return Problem(name, formula, bounds, minimum, low + width * best.x)
 
 
-def _bbob_minimizer(name: str) -> FloatArray:
+def _bbob_minimizer(name: str) -> np.ndarray:
     """The minimizer of a BBOB function, which COCO tells only in a file in the working directory."""
     here = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:

@@ -10,37 +10,38 @@ from __future__ import annotations
 
 import argparse
 from collections import deque
+from unittest import mock
 
 import numpy as np
 
 import tcgp
-from tcgp.criteria import LogExpectedImprovement
-from tcgp.maximize import Criterion
+from tcgp.criteria import Criterion, LogExpectedImprovement
 from tcgp.models import Model
-from tcgp.optimizer import Optimizer
+from tcgp.optimizer import acquisition
+from tcgp.optimizer.acquisition import Acquisition
 
 PROBLEMS = {"goldstein-price": 60, "hartmann3": 60, "ackley4": 80, "dixon-price4": 80}
 
 
-class Sceptic(Optimizer):
+class Sceptic(Acquisition):
     """The prediction, or the best value so far where that is larger: what the package does."""
 
 
-class Believer(Optimizer):
+class Believer(Acquisition):
     """The model's own prediction."""
 
-    def _informed(self, model: Model) -> Model:
-        pending = self.space.encode([p.x for p in self.pending])
+    def informed(self, model: Model) -> Model:
+        pending = self.space.encode([p.x for p in self.history.pending.values()])
         return model.condition(pending, model.predict(pending).mean) if len(pending) else model
 
 
-class Liar(Optimizer):
+class Liar(Acquisition):
     """A constant: a quantile of the values so far."""
 
     level = 0.0
 
-    def _informed(self, model: Model) -> Model:
-        pending = self.space.encode([p.x for p in self.pending])
+    def informed(self, model: Model) -> Model:
+        pending = self.space.encode([p.x for p in self.history.pending.values()])
         if not len(pending):
             return model
         lie = np.quantile(self.history.successes[1], self.level)
@@ -66,23 +67,24 @@ class LiarMax(Liar):
 class Faithful(Believer):
     """The prediction, which also counts as the best value so far if it is lower."""
 
-    def _criterion(self, model: Model) -> Criterion:
+    def criterion(self, model: Model) -> Criterion:
         return LogExpectedImprovement(model, float(model.y.min()))
 
 
 RULES = (Sceptic, Believer, Faithful, LiarMin, LiarMedian, LiarMax)
 
 
-def run(rule: type[Optimizer], name: str, n_evals: int, n_pending: int, seed: int, method: str) -> float:
+def run(rule: type[Acquisition], name: str, n_evals: int, n_pending: int, seed: int, method: str) -> float:
     """Best value of one run."""
     problem = tcgp.problems.get(name)
-    optimizer = rule(problem.bounds, method=method, n_initial=n_evals // 3, rng=seed)
+    optimizer = tcgp.Optimizer(problem.bounds, method=method, n_initial=n_evals // 3, rng=seed)
     under_way: deque[list[float]] = deque()
-    for _ in range(n_evals):
-        if len(under_way) == n_pending:
-            x = under_way.popleft()
-            optimizer.tell(x, problem(np.array(x)))
-        under_way.append(optimizer.ask())
+    with mock.patch.object(acquisition, "Acquisition", rule):
+        for _ in range(n_evals):
+            if len(under_way) == n_pending:
+                x = under_way.popleft()
+                optimizer.tell(x, problem(np.array(x)))
+            under_way.append(optimizer.ask())
     for x in under_way:
         optimizer.tell(x, problem(np.array(x)))
     return float(optimizer.result().fun - problem.minimum)

@@ -19,7 +19,7 @@ import numpy as np
 
 from tcgp import Optimizer
 from tcgp.experiments.run import problems
-from tcgp.models import METHODS
+from tcgp.methods import METHODS
 
 
 def trouble(name: str, method: str, criterion: str, n_iterations: int, seed: int) -> str | None:

@@ -12,33 +12,34 @@ from __future__ import annotations
 import argparse
 import logging
 from collections.abc import Callable
+from unittest import mock
 
 import numpy as np
 
 import tcgp
-from tcgp.criteria import LogExpectedImprovement
-from tcgp.maximize import Criterion
+from tcgp.criteria import Criterion, LogExpectedImprovement
 from tcgp.models import Model
-from tcgp.optimizer import Optimizer
+from tcgp.optimizer import acquisition
+from tcgp.optimizer.acquisition import Acquisition
 
 N_INITIAL, N_EVALS = 20, 60
 
 
-class Both(Optimizer):
+class Both(Acquisition):
     """What the package does."""
 
 
-class WeightOnly(Optimizer):
+class WeightOnly(Acquisition):
     """The criterion is weighed by the share of successes nearby."""
 
-    def _informed(self, model: Model) -> Model:
+    def informed(self, model: Model) -> Model:
         return model
 
 
-class StandInOnly(Optimizer):
+class StandInOnly(Acquisition):
     """The model is conditioned on mediocre values at the failures."""
 
-    def _criterion(self, model: Model) -> Criterion:
+    def criterion(self, model: Model) -> Criterion:
         return LogExpectedImprovement(model, float(self.history.successes[1].min()))
 
 
@@ -46,10 +47,10 @@ class Neither(StandInOnly, WeightOnly):
     """Failures are only not repeated."""
 
 
-class Median(Optimizer):
+class Median(Acquisition):
     """Both, with stand-in values at the median instead of the lower quartile."""
 
-    def _informed(self, model: Model) -> Model:
+    def informed(self, model: Model) -> Model:
         failed = self.history.failures
         if not len(failed):
             return model
@@ -106,10 +107,11 @@ def main() -> None:
             best, failed = [], []
             for seed in range(arguments.seeds):
                 space = [(0, 1)] * (4 if name.endswith("4") else 3 if name.endswith("3") else 2)
-                optimizer = rule(space, method=arguments.method, n_initial=N_INITIAL, rng=seed)
-                for _ in range(N_EVALS):
-                    x = optimizer.ask()
-                    optimizer.tell(x, fun(x))
+                optimizer = tcgp.Optimizer(space, method=arguments.method, n_initial=N_INITIAL, rng=seed)
+                with mock.patch.object(acquisition, "Acquisition", rule):
+                    for _ in range(N_EVALS):
+                        x = optimizer.ask()
+                        optimizer.tell(x, fun(x))
                 best.append(optimizer.result().fun)
                 failed.append(sum(e.failed for e in optimizer.evaluations[N_INITIAL:]))
             cells.append(f"{np.mean(failed):5.1f} fail, {np.median(best):9.4g}")

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "reliability"))
 
 from counting import count_iterations
 
-from tcgp.models import METHODS
+from tcgp.methods import METHODS
 
 FILE = Path(__file__).parent / "results" / "counts.json"
 SIZES = (50, 100)

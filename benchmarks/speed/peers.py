@@ -39,9 +39,11 @@ import numpy as np
 
 import tcgp
 from stopwatch import Place, stopwatch
-from tcgp import models
 from tcgp.experiments.run.peers import PEERS, Peer
-from tcgp.gp import selection
+from tcgp.gp.likelihood import ConcentratedLikelihood
+from tcgp.gp.relaxed import RelaxedLikelihood
+from tcgp.methods import fit, surrogate
+from tcgp.methods.portfolio import members_of
 from tcgp.problems import Problem
 
 OURS = ("gp", "tcgp", "regp", "auto")
@@ -103,9 +105,10 @@ def places(optimizer: str) -> dict[str, Place]:
     """The parts of an iteration that are timed apart."""
     if optimizer in OURS:
         return {
-            "fit and calibration": (models, "fit_model"),
-            "calibration": (models, "calibrate"),
-            "from scratch": (selection, "_candidates"),
+            "fit and calibration": (surrogate, "fit_model"),
+            "calibration": (fit, "calibrate"),
+            "search": (ConcentratedLikelihood, "rough_value"),  # lengthscales from scratch
+            "relaxed search": (RelaxedLikelihood, "rough_value"),
         }
     if optimizer == "botorch":
         return {
@@ -163,7 +166,10 @@ def measure(name: str, optimize: Peer, data: tuple, iterations: int, limit: floa
         cpu = f"{limit:g}" if status.startswith("over") else ""
         yield {"kind": "warm", "iterations": str(len(clock.iterations)), "cpu": cpu, "status": status}
     done = clock.iterations
-    cold = [i == 0 or iteration.get("from scratch", 0.0) > 0.0 for i, iteration in enumerate(done)]
+    cold = [
+        i == 0 or any(part.get(key, 0.0) for key in ("search", "relaxed search"))
+        for i, part in enumerate(done)
+    ]
     for kind in ("cold", "warm"):
         chosen = [
             iteration for iteration, is_cold in zip(done, cold, strict=True) if is_cold == (kind == "cold")
@@ -274,8 +280,8 @@ class Times:
         warm = self.seconds(optimizer, case)
         if optimizer not in OURS:
             return warm
-        members = max(len(models.METHODS[optimizer].members), 1)
-        between = case[2] * (1.0 - 1.0 / models._COLD_FIT_GROWTH)  # data between two of a member's
+        members = len(members_of(optimizer))
+        between = case[2] * (1.0 - 1.0 / fit.COLD_FIT_GROWTH)  # data between two of a member's
         return warm + members / between * self.seconds(optimizer, case, "cold", "fit")
 
 

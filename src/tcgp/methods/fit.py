@@ -30,11 +30,11 @@ from tcgp.methods.states import check_state
 from tcgp.models import Model
 from tcgp.scoring import leave_one_out_prediction, twcrps
 
-__all__ = ["calibrate", "fit_model", "low_value_score"]
+__all__ = ["COLD_FIT_GROWTH", "calibrate", "fit_model", "low_value_score"]
 
 # A warm start follows one optimum of the likelihood as data come in; a cold fit looks around each time the data
 # have grown by this factor.
-_COLD_FIT_GROWTH = 1.25
+COLD_FIT_GROWTH = 1.25
 # Lengthscales are selected again at every new datum below n = 250, and at every k-th for n = 150 + 50 k: one datum
 # among many hardly moves the optimum, and a selection costs ten times what all else does.
 _REFIT_FROM, _REFIT_STEP = 150, 50
@@ -213,7 +213,7 @@ def _fit(
 
 def _looks_around(n_before: int, n: int) -> bool:
     """Whether the data have passed a power of the growth factor since the last fit."""
-    before, now = np.floor(np.log([max(n_before, 1), n]) / np.log(_COLD_FIT_GROWTH))
+    before, now = np.floor(np.log([max(n_before, 1), n]) / np.log(COLD_FIT_GROWTH))
     return bool(now > before)
 
 

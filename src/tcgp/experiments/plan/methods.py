@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tcgp.experiments.errors import ExperimentError
-from tcgp.methods.portfolio import METHODS, options_of
+from tcgp.methods import METHODS, PORTFOLIOS, RECIPES
+from tcgp.methods.portfolio import options_of
 
 __all__ = ["PEER_NAMES", "Method"]
 
@@ -105,7 +106,7 @@ def _defaults(name: str) -> dict[str, Any]:
             return {}
         known = ", ".join(PEER + peer for peer in PEER_NAMES)
         raise ExperimentError(f"there is no peer {name!r}: take one of {known}")
-    if name not in METHODS:
+    if name not in {**RECIPES, **PORTFOLIOS}:  # to which a benchmark may add portfolios
         raise ExperimentError(f"there is no method {name!r}: take one of {', '.join(METHODS)}, or peer:...")
     return {key: option.default for key, option in options_of(name).items()}
 

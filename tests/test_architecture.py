@@ -47,11 +47,13 @@ FOREIGN = {
     "_experiment": "ax",
     "_extended_shape": "botorch",
     "_generation_strategy": "ax",
+    "_get_stale_trial_ids": "optuna",
     "_max_workers": "concurrent.futures",
     "_nodes": "ax",
     "_processes": "concurrent.futures",
     "_set_concentration": "botorch",
     "_storage": "optuna",
+    "_study_id": "optuna",
     "_trial_id": "optuna",
 }
 

@@ -17,7 +17,7 @@ import numpy as np
 import tcgp
 from tcgp.criteria import Criterion, LogExpectedImprovement
 from tcgp.models import Model
-from tcgp.optimizer import acquisition
+from tcgp.optimizer import Optimizer
 from tcgp.optimizer.acquisition import Acquisition
 
 PROBLEMS = {"goldstein-price": 60, "hartmann3": 60, "ackley4": 80, "dixon-price4": 80}
@@ -77,14 +77,15 @@ RULES = (Sceptic, Believer, Faithful, LiarMin, LiarMedian, LiarMax)
 def run(rule: type[Acquisition], name: str, n_evals: int, n_pending: int, seed: int, method: str) -> float:
     """Best value of one run."""
     problem = tcgp.problems.get(name)
-    optimizer = tcgp.Optimizer(problem.bounds, method=method, n_initial=n_evals // 3, rng=seed)
+    with mock.patch("tcgp.optimizer.acquisition.Acquisition", rule):
+        optimizer = Optimizer(problem.bounds, method=method, n_initial=n_evals // 3, rng=seed)
+        assert optimizer.surrogate.last is None  # made here, with the rule
     under_way: deque[list[float]] = deque()
-    with mock.patch.object(acquisition, "Acquisition", rule):
-        for _ in range(n_evals):
-            if len(under_way) == n_pending:
-                x = under_way.popleft()
-                optimizer.tell(x, problem(np.array(x)))
-            under_way.append(optimizer.ask())
+    for _ in range(n_evals):
+        if len(under_way) == n_pending:
+            x = under_way.popleft()
+            optimizer.tell(x, problem(np.array(x)))
+        under_way.append(optimizer.ask())
     for x in under_way:
         optimizer.tell(x, problem(np.array(x)))
     return float(optimizer.result().fun - problem.minimum)

@@ -19,7 +19,7 @@ import numpy as np
 import tcgp
 from tcgp.criteria import Criterion, LogExpectedImprovement
 from tcgp.models import Model
-from tcgp.optimizer import acquisition
+from tcgp.optimizer import Optimizer
 from tcgp.optimizer.acquisition import Acquisition
 
 N_INITIAL, N_EVALS = 20, 60
@@ -107,11 +107,12 @@ def main() -> None:
             best, failed = [], []
             for seed in range(arguments.seeds):
                 space = [(0, 1)] * (4 if name.endswith("4") else 3 if name.endswith("3") else 2)
-                optimizer = tcgp.Optimizer(space, method=arguments.method, n_initial=N_INITIAL, rng=seed)
-                with mock.patch.object(acquisition, "Acquisition", rule):
-                    for _ in range(N_EVALS):
-                        x = optimizer.ask()
-                        optimizer.tell(x, fun(x))
+                with mock.patch("tcgp.optimizer.acquisition.Acquisition", rule):
+                    optimizer = Optimizer(space, method=arguments.method, n_initial=N_INITIAL, rng=seed)
+                    assert optimizer.surrogate.last is None  # made here, with the rule
+                for _ in range(N_EVALS):
+                    x = optimizer.ask()
+                    optimizer.tell(x, fun(x))
                 best.append(optimizer.result().fun)
                 failed.append(sum(e.failed for e in optimizer.evaluations[N_INITIAL:]))
             cells.append(f"{np.mean(failed):5.1f} fail, {np.median(best):9.4g}")

@@ -160,7 +160,7 @@ class Campaign:
             self.faults.append(f"{len(again)} points were evaluated again although they were told")
         self.told, self._begun = told, begun
 
-    def leftover_processes(self, patience: float = 10.0) -> list[int]:
+    def leftover_processes(self, patience: float = 60.0) -> list[int]:
         """Processes that have evaluated something and still live after some patience."""
         pids = {pid for _, pid, _ in self.calls()} - {os.getpid()}
         deadline = time.monotonic() + patience

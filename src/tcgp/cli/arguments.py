@@ -176,16 +176,16 @@ class _Parser(argparse.ArgumentParser):
 def _add_demo(commands: Any) -> None:
     parser = commands.add_parser(
         "demo",
-        help="compare a plain GP with tcGP on Goldstein-Price, in a minute",
-        description="Minimize the Goldstein-Price function with a plain Gaussian process and with tcGP, from "
-        "the same initial designs, and show how fast both get there.",
+        help="compare a plain GP, tcGP and auto on Goldstein-Price, in a minute",
+        description="Minimize the Goldstein-Price function with a plain Gaussian process, with tcGP, and with "
+        "the default, auto, and show how fast they get there.",
         epilog=DEMO_EPILOG,
     )
     parser.add_argument(
-        "--seeds", type=_count, default=10, metavar="N", help="number of repetitions (default 10)"
+        "--seeds", type=_count, default=5, metavar="N", help="number of repetitions (default 5)"
     )
     parser.add_argument(
-        "--n-evals", type=_count, default=80, metavar="N", help="evaluations in each (default 80)"
+        "--n-evals", type=_count, default=60, metavar="N", help="evaluations in each (default 60)"
     )
     parser.add_argument("--output", default="demo.png", metavar="FILE", help="picture (default demo.png)")
     parser.set_defaults(module="tcgp.cli.demo")

@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
 def _draw(model: Model, path: str) -> None:
     """Leave-one-out predictions, and the distribution of the PIT over all data and below the threshold."""
     if not can_draw():
-        raise UsageError("--plot needs matplotlib: pip install 'tcgp[plot]'")
+        raise UsageError("--plot needs matplotlib: pip install matplotlib")
     from tcgp import plotting
 
     figure = new_figure(13.0, 4.2)

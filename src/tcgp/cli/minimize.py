@@ -190,7 +190,7 @@ def _draw(result: Result, directory: Path) -> None:
     if result.x is None:
         return
     if not can_draw():
-        note("install matplotlib for pictures: pip install 'tcgp[plot]'")
+        note("pictures need matplotlib: pip install matplotlib")
         return
     names = []
     try:

@@ -15,7 +15,7 @@ from tcgp.cli.campaigns import (
     parameter_names,
     read,
 )
-from tcgp.cli.console import DONE, UsageError
+from tcgp.cli.console import DONE, UsageError, show
 from tcgp.optimizer import Campaign
 
 __all__ = ["run"]
@@ -26,11 +26,12 @@ def run(options: argparse.Namespace) -> int:
     campaign = read(options.journal)
     if options.csv is not None:
         _write_csv(campaign, options.csv)
-    print(json.dumps(_facts(campaign)) if options.json else _in_words(campaign))
+    for line in [json.dumps(_facts(campaign))] if options.json else _in_words(campaign):
+        show(line)
     return DONE
 
 
-def _in_words(campaign: Campaign) -> str:
+def _in_words(campaign: Campaign) -> list[str]:
     lines = [f"evaluations  {describe_counts(campaign)}"]
     lines += [f"{'':<13}{line}" for line in describe_failures(campaign)]
     best = _facts(campaign)["best"]
@@ -42,7 +43,7 @@ def _in_words(campaign: Campaign) -> str:
         lines.append(f"at           {json.dumps(best['x'])}")
     for i, proposal in enumerate(_facts(campaign)["pending"]):
         lines.append(f"{'' if i else 'pending':<13}{json.dumps(proposal)}")
-    return "\n".join(lines)
+    return lines
 
 
 def _facts(campaign: Campaign) -> dict[str, Any]:

@@ -27,9 +27,8 @@ from tcgp.space import ENUMERABLE, Point, Space
 __all__ = ["Acquisition"]
 
 # Values that stand in for those not known are at least these quantiles of the values known. With 0 for a pending
-# point the model believes its prediction, but no improvement: compared in benchmarks/efficiency/parallel.py. For
-# failures see benchmarks/reliability/failures.py: with the median fewer evaluations fail, but minima beside the failing
-# region are missed.
+# point the model believes its prediction, but no improvement (benchmarks/efficiency/parallel.py). With the median for
+# failures fewer evaluations fail, but minima beside the failing region are missed (benchmarks/reliability/failures.py).
 PENDING_LEVEL, FAILED_LEVEL = 0.0, 0.25
 
 # No point is chosen nearer than this, in every coordinate of the unit cube, to one that is known. Within a tight

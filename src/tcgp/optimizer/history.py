@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -100,7 +101,7 @@ class Proposal:
     trace : dict or None
         What the model was, if there was one: see `tcgp.Optimizer`.
     fit : dict or None
-        States of the models that were fitted for it: see `tcgp.methods.surrogate.Surrogate`.
+        States of the models that were fitted for it: see ``tcgp.methods.surrogate.Surrogate``.
     """
 
     id: int
@@ -137,10 +138,11 @@ class History:
         self.pending: dict[int, Proposal] = {}
         self._by_point: dict[tuple[Any, ...], Evaluation] = {}
         self._codes: dict[tuple[Any, ...], list[float]] = {}  # of all points, evaluated or pending
-        # The same as an array, when it was last asked for.
-        self._matrix: FloatArray = np.empty((0, space.dim))
-        # The number of evaluations, and `_arrays` of that many.
-        self._made: tuple[int, tuple[FloatArray, FloatArray, FloatArray]] | None = None
+        self._best: Evaluation | None = None
+        # Made when they are asked for, of what has come since. Each is replaced at once: threads may look at any time.
+        none = _frozen(np.empty((0, space.dim)))
+        self._matrix = none
+        self._made: tuple[int, FloatArray, FloatArray, FloatArray] = (0, none, _frozen(np.empty(0)), none)
 
     @property
     def n_done(self) -> int:
@@ -158,6 +160,8 @@ class History:
         self.evaluations.append(evaluation)
         self._by_point[tuple(evaluation.x)] = evaluation
         self._remember(evaluation.x)
+        if evaluation.y is not None and (self._best is None or evaluation.y < self._best.y):  # type: ignore[operator]
+            self._best = evaluation
         if evaluation.id is not None:
             del self.pending[evaluation.id]
 
@@ -165,15 +169,40 @@ class History:
         """The evaluation at exactly ``x``, if there is one."""
         return self._by_point.get(tuple(x))
 
-    def answered_by(self, x: Point) -> int | None:
-        """Number of the pending proposal that ``x`` is, or is a rounded copy of."""
-        for number, proposal in self.pending.items():
+    def unknown(self, told: Iterable[Evaluation]) -> list[Evaluation]:
+        """The evaluations at points that are not known yet, each once; ValueError if one contradicts another."""
+        new: dict[Any, Evaluation] = {}
+        for evaluation in told:
+            known = self.find(evaluation.x) or new.get(evaluation.x)
+            if known is None:
+                new[evaluation.x] = evaluation
+            elif not known.same_outcome(evaluation):
+                raise ValueError(
+                    f"the point {list(evaluation.x)!r} gave {known.outcome()} and now {evaluation.outcome()}; "
+                    "evaluations are exact, so tell each point once"
+                )
+        return list(new.values())
+
+    def answering(self, told: Iterable[Evaluation]) -> list[Evaluation]:
+        """The evaluations with the numbers of the pending proposals that they answer."""
+        answers: list[Evaluation] = []
+        taken: set[int | None] = set()
+        for evaluation in told:
+            number = self.answered_by(evaluation.x, taken)
+            taken.add(number)
+            answers.append(replace(evaluation, id=number))
+        return answers
+
+    def answered_by(self, x: Point, taken: Collection[int | None] = ()) -> int | None:
+        """Number of the pending proposal, none of the ``taken``, that ``x`` is or is a rounded copy of."""
+        waiting = {number: p for number, p in self.pending.items() if number not in taken}
+        for number, proposal in waiting.items():
             if proposal.x == tuple(x):
                 return number
-        if not self.pending or math.isfinite(self.space.size):
+        if not waiting or math.isfinite(self.space.size):
             return None
-        numbers = list(self.pending)
-        codes = self.space.encode([self.pending[number].x for number in numbers])
+        numbers = list(waiting)
+        codes = np.array([self._codes[tuple(proposal.x)] for proposal in waiting.values()])
         gaps = np.abs(codes - self.space.encode([x])).max(axis=1)
         return numbers[int(np.argmin(gaps))] if gaps.min() <= SAME_POINT else None
 
@@ -194,10 +223,11 @@ class History:
 
     @property
     def codes(self) -> FloatArray:
-        """Codes of all points, evaluated or pending, of shape (n, dim)."""
-        if len(self._matrix) < len(self):
-            self._matrix = np.array(list(self._codes.values())).reshape(len(self), self.space.dim)
-        return self._matrix
+        """Codes of all points, evaluated or pending, of shape (n, dim); not to be written to."""
+        matrix, codes = self._matrix, list(self._codes.values())
+        if len(matrix) < len(codes):
+            self._matrix = matrix = _frozen(np.vstack([matrix, codes[len(matrix) :]]))
+        return matrix
 
     def __len__(self) -> int:
         """Number of different points, evaluated or pending."""
@@ -206,13 +236,12 @@ class History:
     @property
     def best(self) -> Evaluation | None:
         """The first evaluation with the smallest value, or None if none has succeeded."""
-        done = [e for e in self.evaluations if not e.failed]
-        return done[int(np.argmin(self.successes[1]))] if done else None
+        return self._best
 
     @property
     def successes(self) -> tuple[FloatArray, FloatArray]:
         """Codes (n, dim) and values (n,) of the evaluations that succeeded, in order; not to be written to."""
-        return self._arrays()[:2]
+        return self._arrays()[1:3]
 
     @property
     def has_contrast(self) -> bool:
@@ -222,26 +251,34 @@ class History:
     @property
     def failures(self) -> FloatArray:
         """Codes of the evaluations that failed, of shape (m, dim); not to be written to."""
-        return self._arrays()[2]
+        return self._arrays()[3]
 
-    def _arrays(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Codes and values of the successes and codes of the failures: made once after each evaluation."""
-        n = len(self.evaluations)
-        if self._made is None or self._made[0] != n:
-            done = [e for e in self.evaluations if not e.failed]
+    def _arrays(self) -> tuple[int, FloatArray, FloatArray, FloatArray]:
+        """Number of the evaluations; codes and values of those that succeeded; codes of those that failed."""
+        n, U, y, F = self._made
+        new = self.evaluations[n:]
+        done, failed = [e for e in new if not e.failed], [e for e in new if e.failed]
+        if done:
             values = np.array([e.y for e in done], dtype=np.float64)
-            arrays = (self._codes_of(done), values, self._codes_of([e for e in self.evaluations if e.failed]))
-            for array in arrays:
-                array.setflags(write=False)
-            self._made = n, arrays
-        return self._made[1]
+            U, y = self._stacked(U, done), _frozen(np.concatenate([y, values]))
+        if failed:
+            F = self._stacked(F, failed)
+        if new:
+            self._made = n + len(new), U, y, F
+        return self._made
 
-    def _codes_of(self, evaluations: list[Evaluation]) -> FloatArray:
-        codes = [self._codes[tuple(e.x)] for e in evaluations]
-        return np.array(codes, dtype=np.float64).reshape(len(codes), self.space.dim)
+    def _stacked(self, codes: FloatArray, evaluations: list[Evaluation]) -> FloatArray:
+        """The codes, and those of the evaluations below them."""
+        return _frozen(np.vstack([codes, [self._codes[tuple(e.x)] for e in evaluations]]))
 
     def _remember(self, x: Point) -> None:
         self._codes.setdefault(tuple(x), self.space.encode([x])[0].tolist())
+
+
+def _frozen(array: FloatArray) -> FloatArray:
+    """The array, which nobody can write to from here on."""
+    array.setflags(write=False)
+    return array
 
 
 def interpret(answer: object) -> tuple[float | None, str | None]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 import functools
 import logging
-import math
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -19,7 +19,7 @@ import numpy as np
 from tcgp import __version__
 from tcgp._typing import RandomState
 from tcgp.optimizer.history import Evaluation, History, Proposal, SpaceExhausted
-from tcgp.optimizer.journal import DetachedJournal, Journal, JournalError, uninterrupted
+from tcgp.optimizer.journal import DetachedJournal, Journal, JournalError, JournalRescued, uninterrupted
 from tcgp.optimizer.proposer import Proposer
 from tcgp.optimizer.replay import Campaign, read_campaign, replay
 from tcgp.optimizer.settings import Settings, check_positive_integer
@@ -130,7 +130,7 @@ class Optimizer:
             initial_design=initial_design,
             maximizer=maximizer,
             epsilon=epsilon,
-            options=dict(options or {}),
+            options={} if options is None else options,
         )
         self._begin(parameters, settings.completed(len(parameters)), Streams.of(rng), History(parameters))
         if journal is not None:
@@ -225,15 +225,15 @@ class Optimizer:
     @_atomic
     def propose(self) -> Proposal:
         """Next point to evaluate, with its number and where it comes from: `ask` for the curious."""
-        if self._reoffered:
-            return self._reoffered.popleft()
-        proposal = self._proposer.propose()
-        with uninterrupted():
-            self._write({"event": "ask", **asdict(proposal)})
-            self.history.add_proposal(proposal)
-            if proposal.fit is not None:
-                self.surrogate.remember(proposal.fit)
-        return proposal
+        self._check_open()
+        if not self._reoffered:
+            proposal = self._proposer.propose()
+            with self._kept({"event": "ask", **asdict(proposal)}):
+                self.history.add_proposal(proposal)
+                if proposal.fit is not None:
+                    self.surrogate.remember(proposal.fit)
+                self._reoffered.append(proposal)
+        return self._reoffered.popleft()
 
     @_atomic
     def enqueue(self, x: object) -> None:
@@ -260,6 +260,8 @@ class Optimizer:
         """
         points, values = [x], [y]
         if _is_batch(x):
+            if not isinstance(y, Iterable):
+                raise ValueError(f"y must be a list of values, one for each point, got {y!r}")
             points, values = list(x), list(y)  # type: ignore[call-overload]
             if len(points) != len(values):
                 raise ValueError(f"x and y must have equal lengths, got {len(points)} and {len(values)}")
@@ -267,27 +269,27 @@ class Optimizer:
             Evaluation.of(self.space.check(point), value, reason, seconds)
             for point, value in zip(points, values, strict=True)
         ]
-        for evaluation in self._new_ones(told):
-            self._note(evaluation)
+        self._check_open()
+        new = self.history.answering(self.history.unknown(told))
+        if not new:
+            return
+        with self._kept(*({"event": "tell", "id": e.id, **asdict(e)} for e in new)):
+            for evaluation in new:
+                self.history.add_evaluation(evaluation)
+            answered = {evaluation.id for evaluation in new}
+            self._reoffered = deque(p for p in self._reoffered if p.id not in answered)
+        for evaluation in new:
+            if evaluation.failed:
+                words = "the evaluation at %r failed: %s"
+                extra = {"failed_evaluation": evaluation}
+                logger.warning(words, list(evaluation.x), evaluation.reason, extra=extra)
 
+    @_atomic
     def result(self) -> Result:
         """What is known so far, in the form that `tcgp.minimize` returns."""
-        from tcgp.optimizer.result import Result  # loads SciPy
+        from tcgp.optimizer.result import result_of  # loads SciPy
 
-        best, evaluations = self.history.best, self.evaluations
-        return Result(
-            x=None if best is None else self.space.as_argument(best.x),
-            fun=math.nan if best is None else best.y,
-            nfev=len(evaluations),
-            nit=len(self.trace),
-            success=best is not None,
-            status=0,
-            message="no evaluation has succeeded so far" if best is None else "the best so far",
-            x_iters=[list(e.x) for e in evaluations],
-            func_vals=np.array([math.nan if e.y is None else e.y for e in evaluations], dtype=np.float64),
-            failures=[(i, e.reason) for i, e in enumerate(evaluations) if e.failed],
-            optimizer=self,
-        )
+        return result_of(self)
 
     # ---- what is known ----
 
@@ -397,33 +399,23 @@ class Optimizer:
 
     # ---- the books ----
 
-    def _new_ones(self, told: list[Evaluation]) -> list[Evaluation]:
-        """The evaluations that are not known yet; ValueError if one contradicts another."""
-        new: dict[Any, Evaluation] = {}
-        for evaluation in told:
-            known = self.history.find(evaluation.x) or new.get(evaluation.x)
-            if known is None:
-                new[evaluation.x] = evaluation
-            elif not known.same_outcome(evaluation):
-                raise ValueError(
-                    f"the point {list(evaluation.x)!r} gave {known.outcome()} and now {evaluation.outcome()}; "
-                    "evaluations are exact, so tell each point once"
-                )
-        return list(new.values())
-
-    def _note(self, evaluation: Evaluation) -> None:
-        """Write an evaluation down, on disk and in memory."""
-        evaluation = replace(evaluation, id=self.history.answered_by(evaluation.x))
-        fields = asdict(evaluation)
+    @contextmanager
+    def _kept(self, *events: dict[str, Any]) -> Iterator[None]:
+        """Write events to the journal, and then note them in memory, in the block: both or neither."""
+        rescued: JournalRescued | None = None
         with uninterrupted():
-            self._write({"event": "tell", "id": fields.pop("id"), **fields})
-            self.history.add_evaluation(evaluation)
-            self._reoffered = deque(p for p in self._reoffered if p.id != evaluation.id)
-        if evaluation.failed:
-            extra = {"failed_evaluation": evaluation}
-            logger.warning(
-                "the evaluation at %r failed: %s", list(evaluation.x), evaluation.reason, extra=extra
-            )
+            if self._journal is not None:
+                try:
+                    self._journal.append(*events)
+                except JournalRescued as error:  # they are on disk, though not where they should be
+                    rescued = error
+            yield
+        if rescued is not None:
+            raise rescued
+
+    def _check_open(self) -> None:
+        if self._journal is not None:
+            self._journal.check_open()
 
     def _start_journal(self, path: str | os.PathLike[str]) -> None:
         journal = Journal(path)
@@ -436,10 +428,6 @@ class Optimizer:
         header = {"space": self.space.to_json(), "settings": asdict(self.settings), "seed": self.seed}
         journal.start({"software": f"tcgp {__version__}", **header})
         self._journal = journal
-
-    def _write(self, event: dict[str, Any]) -> None:
-        if self._journal is not None:
-            self._journal.append(event)
 
 
 def _is_batch(x: object) -> bool:

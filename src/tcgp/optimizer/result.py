@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from scipy.optimize import OptimizeResult
 
-__all__ = ["Result"]
+if TYPE_CHECKING:
+    from tcgp.optimizer.optimizer import Optimizer
+
+__all__ = ["Result", "result_of"]
 
 
 class Result(OptimizeResult):  # type: ignore[misc]
@@ -32,7 +37,7 @@ class Result(OptimizeResult):  # type: ignore[misc]
     failures : list of (int, str)
         For each failed evaluation, its place in ``x_iters`` and the reason.
     optimizer : Optimizer
-        With the whole history, and the `Optimizer.trace` of the models.
+        With the whole history, and the ``trace`` of the models.
     """
 
     def plot(self, **options: Any) -> Any:
@@ -40,3 +45,21 @@ class Result(OptimizeResult):  # type: ignore[misc]
         from tcgp import plotting
 
         return plotting.plot_result(self, **options)
+
+
+def result_of(optimizer: Optimizer) -> Result:
+    """What an optimizer knows so far."""
+    best, evaluations = optimizer.history.best, optimizer.evaluations
+    return Result(
+        x=None if best is None else optimizer.space.as_argument(best.x),
+        fun=math.nan if best is None else best.y,
+        nfev=len(evaluations),
+        nit=len(optimizer.trace),
+        success=best is not None,
+        status=0,
+        message="no evaluation has succeeded so far" if best is None else "the best so far",
+        x_iters=[list(e.x) for e in evaluations],
+        func_vals=np.array([math.nan if e.y is None else e.y for e in evaluations], dtype=np.float64),
+        failures=[(i, e.reason) for i, e in enumerate(evaluations) if e.failed],
+        optimizer=optimizer,
+    )

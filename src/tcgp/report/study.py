@@ -32,7 +32,7 @@ def report_from_study(
     path : str or os.PathLike
         File to write.
     method : str
-        Model to look at the trials with; see `tcgp.fit_model`.
+        Model to look at the trials with; see `tcgp.fit_model`. The default is the paper's, whatever the sampler.
     title : str, optional
         Title of the page; the name of the study by default.
     """

@@ -40,9 +40,9 @@ import numpy as np
 import tcgp
 from stopwatch import Place, stopwatch
 from tcgp.experiments.run.peers import PEERS, Peer
-from tcgp.gp import selection
+from tcgp.gp.likelihood import ConcentratedLikelihood
+from tcgp.gp.relaxed import RelaxedLikelihood
 from tcgp.methods import fit, surrogate
-from tcgp.methods.fit import COLD_FIT_GROWTH
 from tcgp.methods.portfolio import members_of
 from tcgp.problems import Problem
 
@@ -107,7 +107,8 @@ def places(optimizer: str) -> dict[str, Place]:
         return {
             "fit and calibration": (surrogate, "fit_model"),
             "calibration": (fit, "calibrate"),
-            "from scratch": (selection, "_candidates"),
+            "search": (ConcentratedLikelihood, "rough_value"),  # lengthscales from scratch
+            "relaxed search": (RelaxedLikelihood, "rough_value"),
         }
     if optimizer == "botorch":
         return {
@@ -165,7 +166,10 @@ def measure(name: str, optimize: Peer, data: tuple, iterations: int, limit: floa
         cpu = f"{limit:g}" if status.startswith("over") else ""
         yield {"kind": "warm", "iterations": str(len(clock.iterations)), "cpu": cpu, "status": status}
     done = clock.iterations
-    cold = [i == 0 or iteration.get("from scratch", 0.0) > 0.0 for i, iteration in enumerate(done)]
+    cold = [
+        i == 0 or any(part.get(key, 0.0) for key in ("search", "relaxed search"))
+        for i, part in enumerate(done)
+    ]
     for kind in ("cold", "warm"):
         chosen = [
             iteration for iteration, is_cold in zip(done, cold, strict=True) if is_cold == (kind == "cold")
@@ -277,7 +281,7 @@ class Times:
         if optimizer not in OURS:
             return warm
         members = len(members_of(optimizer))
-        between = case[2] * (1.0 - 1.0 / COLD_FIT_GROWTH)  # data between two of a member's
+        between = case[2] * (1.0 - 1.0 / fit.COLD_FIT_GROWTH)  # data between two of a member's
         return warm + members / between * self.seconds(optimizer, case, "cold", "fit")
 
 

@@ -2,22 +2,26 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# How many processes run the tests.
+JOBS ?= 2
 
-.PHONY: demo test browser docs lint clean
+.PHONY: demo test browser docs release-check clean
 
-demo: $(VENV)/.demo  ## the main job: GP against tcGP on Goldstein-Price, picture saved as demo.png
+demo: $(VENV)/.demo  ## the main job: a plain GP, tcGP and auto on Goldstein-Price, picture saved as demo.png
 	$(BIN)/tcgp demo
 
 test: $(VENV)/.test browser  ## lint, type-check, test; every example of the documentation is run
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -rs
-	$(BIN)/python -m pytest --doctest-modules src --ignore=src/tcgp/__main__.py
+	$(BIN)/python -m pytest -rs -n $(JOBS) --doctest-modules tests src
 
 docs: $(VENV)/.docs  ## the documentation site: build/docs/index.html; a warning or a dead link is an error
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -b html docs build/docs
 	@echo "the site is in build/docs: open build/docs/index.html"
+
+release-check: $(VENV)/.test  ## wheel and sdist in fresh environments, on every Python that is found; see RELEASING.md
+	$(BIN)/python tools/release_check.py
 
 browser:  ## Chromium for the tests of the report: one that is there, or Debian's package if it can be installed
 	@for name in "$$TCGP_CHROMIUM" chromium chromium-browser google-chrome google-chrome-stable; do \
@@ -39,7 +43,10 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 	touch $@
 
 $(VENV)/.test: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet -e ".[test]"
+	$(BIN)/python -m pip install --quiet --only-binary=:all: -e ".[test]"
+	@# COCO compiles where it has no wheel; that must not stop the tests of the rest.
+	$(BIN)/python -m pip install --quiet --prefer-binary -e ".[coco]" \
+	    || echo "coco-experiment could not be installed: the tests of COCO will be skipped"
 	touch $@
 
 $(VENV)/.docs: pyproject.toml | $(BIN)/python

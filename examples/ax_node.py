@@ -65,7 +65,7 @@ def main() -> None:
     parameters, value, _, _ = client.get_best_parameterization(use_model_predictions=False)
     print(f"best value {value['loss']} at {parameters}")
     last = client._generation_strategy._nodes[0].trace[-1]
-    print(f"last law: beta {last['beta']:.3g}, lambda {last['scale']:.3g}, threshold {last['threshold']:.4g}")
+    print(f"last model: {last['method']}, threshold {last['threshold']:.4g}, log EI {last['log_ei']:.3g}")
 
 
 if __name__ == "__main__":

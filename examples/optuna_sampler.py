@@ -41,7 +41,7 @@ def main() -> None:
     study.optimize(objective, n_trials=args.n_trials)
     print(f"best value {study.best_value:.4g} at {study.best_params}")
     for trial in study.trials[-3:]:
-        print(f"trial {trial.number}:", {key: round(value, 3) for key, value in trial.user_attrs.items()})
+        print(f"trial {trial.number}:", trial.user_attrs)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ GRID = np.linspace(0.0, 1.0, 501)[:, None]
 
 @pytest.mark.parametrize(("beta", "scale"), list(itertools.product((0.1, 10.0), (0.005, 10.0))))
 def test_holes_shrink_at_the_corners_of_the_parameter_box(beta, scale):
-    """300 iterations in 1-D and 2-D are in benchmarks/dense_sequence.py; here 80 on a grid."""
+    """300 iterations in 1-D and 2-D are in benchmarks/calibration/dense_sequence.py; here 80 on a grid."""
     f, law = problems.get("forrester"), GeneralizedNormal(beta, scale)
     chosen = [40, 230, 470]
     holes = []

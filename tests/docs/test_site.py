@@ -10,13 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LOOSE = [
-    "README.md",
-    "CONTRIBUTING.md",
-    "CHANGELOG.md",
-    "benchmarks/README.md",
-    "examples/simulator/README.md",
-]
+BENCHMARKS = sorted(str(page.relative_to(ROOT)) for page in (ROOT / "benchmarks").rglob("README.md"))
+LOOSE = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/simulator/README.md", *BENCHMARKS]
 
 
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
@@ -31,6 +26,27 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", LOOSE)
 def test_links_of_a_page_outside_the_site_lead_to_files(name: str) -> None:
     page = ROOT / name
-    targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8"))
+    text = page.read_text(encoding="utf-8")
+    targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", text) + re.findall(
+        r"^\[[^\]]+\]: (\S+)", text, re.MULTILINE
+    )
     local = [target for target in targets if not re.match(r"\w+:", target)]
     assert [target for target in local if not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_lines_of_measurements_can_be_read(name: str) -> None:
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if len(line) > 120] == []
+
+
+def test_scripts_that_are_named_exist() -> None:
+    """In the documentation, and in the comments and docstrings of the package and its tests."""
+    pages = [ROOT / name for name in LOOSE]
+    pages += [
+        page for folder in ("docs", "src", "tests", "benchmarks") for page in (ROOT / folder).rglob("*")
+    ]
+    texts = [page.read_text(encoding="utf-8") for page in pages if page.suffix in (".md", ".py")]
+    named = {name for text in texts for name in re.findall(r"benchmarks/[\w/]+\.(?:py|csv|json)\b", text)}
+    assert len(named) > 20
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []

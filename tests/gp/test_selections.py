@@ -151,7 +151,7 @@ EVERY = [pytest.param(model, id=name) for name, model in interpolators()]
 
 
 def log_density(X, y, lengthscales, *, nugget=0.0, selection="ml"):
-    """What a fit maximises, up to a constant, in the units of the data scaled to the cube [-2, 2]."""
+    """What a fit maximizes, up to a constant, in the units of the data scaled to the cube [-2, 2]."""
     K = covariance(X, lengthscales, nugget)
     ones, n = np.ones(len(y)), len(y)
     b = np.linalg.solve(K, ones)

@@ -59,6 +59,8 @@ def hang(address, ready, start):
     study = _wait(address, start)
 
     def objective(trial):
+        if "://" in address:  # Optuna's thread for it may not have begun
+            open_storage(address).record_heartbeat(trial._trial_id)
         draft = pathlib.Path(ready).with_suffix(".draft")
         draft.write_text(json.dumps([trial.number, point(trial)]))
         draft.rename(ready)

@@ -53,7 +53,9 @@ def test_finds_the_minimum_of_a_bowl():
     assert _distinct(asked) == 18
     assert min(map(_bowl, asked)) < 1e-2
     assert len(node.trace) == 12
-    assert all(0.1 <= entry["beta"] <= 10.0 and entry["threshold"] > 0.0 for entry in node.trace)
+    assert {entry["method"] for entry in node.trace} == {"tcgp", "regp", "gp-nugget"}
+    assert all(entry["threshold"] > 0.0 for entry in node.trace)
+    assert all(0.1 <= entry["beta"] <= 10.0 for entry in node.trace if entry["method"] == "tcgp")
 
 
 def test_maximizing_is_minimizing_the_negative():

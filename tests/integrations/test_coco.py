@@ -6,21 +6,27 @@ import csv
 import math
 from types import SimpleNamespace
 
-import cocoex
 import numpy as np
 import pytest
 
 from tcgp.integrations import coco
 
 
-def _coco_problem(suite="bbob", dimension=2, function=1):
-    options = f"dimensions:{dimension} function_indices:{function} instance_indices:1"
-    suite = cocoex.Suite(suite, "", options)
-    return suite, next(iter(suite))  # a problem does not outlive its suite
+@pytest.fixture
+def coco_problem(cocoex):
+    """Opens a problem of a suite; a problem does not outlive its suite, so the suites are kept."""
+    suites = []
+
+    def open_problem(suite="bbob", dimension=2, function=1):
+        options = f"dimensions:{dimension} function_indices:{function} instance_indices:1"
+        suites.append(cocoex.Suite(suite, "", options))
+        return next(iter(suites[-1]))
+
+    return open_problem
 
 
-def test_budget_and_bounds_are_kept_on_a_coco_problem():
-    _suite, problem = _coco_problem(function=8)  # Rosenbrock's: too hard to be solved in so few
+def test_budget_and_bounds_are_kept_on_a_coco_problem(coco_problem):
+    problem = coco_problem(function=8)  # Rosenbrock's: too hard to be solved in so few
     result = coco.solve(problem, 25, rng=0)
     assert result.nfev == problem.evaluations == 25
     assert (np.array(result.x_iters) >= problem.lower_bounds).all()
@@ -30,16 +36,16 @@ def test_budget_and_bounds_are_kept_on_a_coco_problem():
     assert result.fun < design
 
 
-def test_a_run_ends_when_the_final_target_is_hit():
-    _suite, problem = _coco_problem(dimension=2, function=5)  # a slope: the optimum is a corner
+def test_a_run_ends_when_the_final_target_is_hit(coco_problem):
+    problem = coco_problem(dimension=2, function=5)  # a slope: the optimum is a corner
     result = coco.solve(problem, 60, rng=0, n_initial=5)
     assert problem.final_target_hit
     assert result.nfev == problem.evaluations < 60
 
 
-def test_observers_of_coco_see_every_evaluation(tmp_path, monkeypatch):
+def test_observers_of_coco_see_every_evaluation(cocoex, coco_problem, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    _suite, problem = _coco_problem()
+    problem = coco_problem()
     observer = cocoex.Observer("bbob", "result_folder: tcgp algorithm_name: tcgp")
     problem.observe_with(observer)
     coco.solve(problem, 12, rng=0)
@@ -48,19 +54,19 @@ def test_observers_of_coco_see_every_evaluation(tmp_path, monkeypatch):
     assert any((tmp_path / "exdata").rglob("*.info"))
 
 
-def test_integers_of_a_mixed_suite_stay_integers():
-    _suite, problem = _coco_problem("bbob-mixint", dimension=5)
+def test_integers_of_a_mixed_suite_stay_integers(coco_problem):
+    problem = coco_problem("bbob-mixint", dimension=5)
     result = coco.solve(problem, 20, rng=0)
     integers = np.array(result.x_iters, dtype=float)[:, : problem.number_of_integer_variables]
     np.testing.assert_array_equal(integers, np.round(integers))
     assert len({tuple(x) for x in result.x_iters}) == 20
 
 
-def test_several_objectives_and_constraints_are_refused():
-    _suite, problem = _coco_problem("bbob-biobj")
+def test_several_objectives_and_constraints_are_refused(coco_problem):
+    problem = coco_problem("bbob-biobj")
     with pytest.raises(ValueError, match="2 objectives"):
         coco.solve(problem, 10)
-    _other, problem = _coco_problem("bbob-constrained")
+    problem = coco_problem("bbob-constrained")
     with pytest.raises(ValueError, match="1 constraints"):
         coco.solve(problem, 10)
 
@@ -72,11 +78,11 @@ def test_what_is_no_problem_is_refused():
         coco.Solver(0)
 
 
-def test_the_log_holds_every_evaluation_with_beta_lambda_and_threshold(tmp_path):
+def test_the_log_holds_every_evaluation_with_beta_lambda_and_threshold(coco_problem, tmp_path):
     log = tmp_path / "log.csv"
     solver = coco.Solver(15, rng=0, log=log, n_initial=8, method="tcgp")
     for function in (1, 2):
-        _suite, problem = _coco_problem(function=function)
+        problem = coco_problem(function=function)
         result = solver(problem)
     with log.open() as file:
         rows = list(csv.DictReader(file))
@@ -94,11 +100,11 @@ def test_the_log_holds_every_evaluation_with_beta_lambda_and_threshold(tmp_path)
     assert [float(row["threshold"]) for row in last[8:]] == [t["threshold"] for t in trace]
 
 
-def test_same_seed_same_run_and_each_run_of_a_solver_its_own():
+def test_same_seed_same_run_and_each_run_of_a_solver_its_own(coco_problem):
     runs = []
     solver = coco.Solver(6, rng=1)
     for s in (solver, solver, coco.Solver(6, rng=1)):
-        _suite, problem = _coco_problem()
+        problem = coco_problem()
         runs.append(s(problem).x_iters)
     assert runs[0] == runs[2] != runs[1]
 

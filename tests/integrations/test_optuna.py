@@ -97,19 +97,20 @@ def test_maximizing_is_minimizing_the_negative():
     low.optimize(_bowl, n_trials=12)
     high.optimize(lambda trial: -_bowl(trial), n_trials=12)
     assert _points(low) == _points(high)
-    a, b = low.trials[-1].user_attrs, high.trials[-1].user_attrs
-    assert a["tcgp:threshold"] == -b["tcgp:threshold"]
-    assert a["tcgp:beta"] == b["tcgp:beta"]
+    for a, b in zip(low.trials[5:], high.trials[5:], strict=True):
+        negated = {"tcgp:threshold": -b.user_attrs["tcgp:threshold"]}
+        assert a.user_attrs == {**b.user_attrs, **negated}
 
 
-def test_proposal_is_that_of_the_optimizer_told_the_same():
+@pytest.mark.parametrize("method", ["tcgp", "auto"])
+def test_proposal_is_that_of_the_optimizer_told_the_same(method):
     """The bridge adds nothing of its own: values, failures and running trials are told, and that is all."""
 
     def objective(trial):
         value = _bowl(trial)
         return value if value < 5.0 else float("nan")
 
-    study = _study(5, seed=3)
+    study = _study(5, seed=3, method=method)
     study.optimize(objective, n_trials=12)
     running = study.ask()
     pending = [running.suggest_float("x", -2.0, 2.0), running.suggest_float("y", -2.0, 2.0)]
@@ -117,22 +118,30 @@ def test_proposal_is_that_of_the_optimizer_told_the_same():
     x = [trial.suggest_float("x", -2.0, 2.0), trial.suggest_float("y", -2.0, 2.0)]
 
     seed = study.sampler.seed_for(trial._cached_frozen_trial)
-    optimizer = tcgp.Optimizer([(-2.0, 2.0)] * 2, method="tcgp", n_initial=5, rng=seed)
+    optimizer = tcgp.Optimizer([(-2.0, 2.0)] * 2, method=method, n_initial=5, rng=seed)
     for old in study.trials[:12]:
         optimizer.tell([old.params["x"], old.params["y"]], old.value)
     optimizer.enqueue(pending)
     assert optimizer.ask() == pending
-    optimizer.surrogate.states.append((-1, bridge.latest_state(study.trials[:12], ["x", "y"], n=12)))
+    state = bridge.latest_state(study.trials[:12], ["x", "y"], n=12)
+    optimizer.surrogate.states += [(-1, old) for old in (*state.get("others", ()), state)]
     assert any(old.state == TrialState.FAIL for old in study.trials)
     assert optimizer.ask() == x
 
 
-def test_attributes_show_what_the_model_was():
+def test_methods_take_turns_by_default():
     study = _study()
+    study.optimize(_bowl, n_trials=14)
+    assert {t.user_attrs["tcgp:method"] for t in study.trials[5:]} == {"tcgp", "regp", "gp-nugget"}
+
+
+def test_attributes_show_what_the_model_was():
+    study = _study(method="tcgp")
     study.optimize(_bowl, n_trials=8)
     assert all(not trial.user_attrs for trial in study.trials[:5])
     for trial in study.trials[5:]:
         values = sorted(t.value for t in study.trials[: trial.number])
+        assert trial.user_attrs["tcgp:method"] == "tcgp"
         assert 0.1 <= trial.user_attrs["tcgp:beta"] <= 10.0
         assert 0.005 <= trial.user_attrs["tcgp:lambda"] <= 10.0
         assert values[0] <= trial.user_attrs["tcgp:threshold"] <= values[-1]
@@ -363,7 +372,7 @@ def test_bad_settings_are_refused_at_once():
 def test_plots_of_optuna_work():
     from optuna.visualization import matplotlib as plots
 
-    study = _study()
+    study = _study(method="tcgp")
     study.optimize(_bowl, n_trials=9)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # these plots are experimental
@@ -542,7 +551,12 @@ def test_workers_share_a_database_and_the_trial_of_a_killed_one_is_run_again(kin
     address = request.getfixturevalue(kind)
     (killed, point), log = _run_workers(address, tmp_path, n_trials=20)
     # A worker that starts a trial later than the grace period finds that the heartbeat is missing.
-    time.sleep(3.0)
+    storage = optuna_worker.open_storage(address)
+    study = optuna.load_study(study_name=optuna_worker.STUDY, storage=storage)
+    while study.trials[killed].state == TrialState.RUNNING and not storage._get_stale_trial_ids(
+        study._study_id
+    ):
+        time.sleep(0.1)
     optuna_worker.work(address, log, n_trials=24)
     study = _check_study(address, log, 24)
     assert study.trials[killed].state == TrialState.FAIL

@@ -31,7 +31,7 @@ def test_nothing_moves_where_the_criterion_is_steep():
     np.testing.assert_array_equal(moved, X)
 
 
-def test_a_trend_with_a_long_lengthscale_keeps_its_maximiser_on_the_face():
+def test_a_trend_with_a_long_lengthscale_keeps_its_maximizer_on_the_face():
     moved = spread_inert(Ridge(1.0), X, np.array([0.2, 500.0, 500.0]), DATA, np.random.default_rng(0))
     np.testing.assert_array_equal(moved, X)
 

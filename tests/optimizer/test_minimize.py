@@ -145,10 +145,16 @@ def test_the_target_ends_the_run() -> None:
     assert np.all(result.func_vals[:-1] > 1e-3)
 
 
-def test_wall_time_ends_the_run() -> None:
-    result = minimize(lambda x: time.sleep(0.05) or 1.0, SQUARE, n_evals=10_000, rng=0, max_time=0.2)
-    assert result.status == 4
-    assert 1 <= result.nfev <= 5
+def test_wall_time_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+
+    def fun(x: Any) -> float:
+        clock[0] += 0.0625
+        return bowl(x)
+
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    result = minimize(fun, SQUARE, n_evals=10_000, rng=0, max_time=0.25)
+    assert (result.status, result.nfev) == (4, 4)
 
 
 def test_a_callback_sees_each_evaluation_and_may_stop() -> None:
@@ -206,7 +212,7 @@ def test_a_real_sigint_returns_what_there_is(workers: int) -> None:
 import time, tcgp
 def fun(x):
     print("started", flush=True)
-    time.sleep(30 if x[0] < 0.95 else 0)
+    time.sleep(600 if x[0] < 0.95 else 0)
     return 1.0
 if __name__ == "__main__":
     result = tcgp.minimize(fun, [(0, 1)], n_evals=5, x0=[[1.0]], rng=0, workers={workers})
@@ -220,7 +226,7 @@ if __name__ == "__main__":
         assert process.stdout.readline() == "started\n"
     # As a terminal does: to the whole group, workers included.
     os.killpg(process.pid, signal.SIGINT)
-    out, _ = process.communicate(timeout=20)
+    out, _ = process.communicate(timeout=120)
     assert out.splitlines()[-1] == "6 1"
     assert process.returncode == 0
 
@@ -431,7 +437,7 @@ def test_an_executor_of_another_make_serves_as_it_is() -> None:
 
 
 def test_evaluations_run_at_the_same_time() -> None:
-    barrier = threading.Barrier(3, timeout=20)
+    barrier = threading.Barrier(3, timeout=120)
 
     def fun(x: Any) -> float:
         barrier.wait()  # passes only if three calls are under way at once

@@ -316,8 +316,8 @@ def test_failures_are_kept_out_of_model_and_best_and_not_repeated() -> None:
 
 def test_the_region_of_failures_is_not_hammered() -> None:
     # The minimum of the bowl lies inside the region that fails: a model without news of failures goes there
-    # for ever, 38 times in 40 (benchmarks/failures.py). The best of the rest lies on the edge of the region, so
-    # that some failures are the price of finding it.
+    # for ever, 38 times in 40 (benchmarks/reliability/failures.py). The best of the rest lies on the edge of the
+    # region, so that some failures are the price of finding it.
     n_failed = 0
     for seed in range(2):
         optimizer = Optimizer([(0, 1), (0, 1)], method="gp", n_initial=10, rng=seed)

@@ -1,4 +1,6 @@
-"""Campaigns that are killed at random moments and resumed, and what must hold: used here and in benchmarks/faults.py.
+"""Campaigns that are killed at random moments and resumed, and what must hold.
+
+Used here and in benchmarks/reliability/faults.py.
 
 The function leaves an empty file, whose name tells all, when an evaluation begins and another when it ends: the log,
 which knows what was really evaluated, can be held against the journal, and no limit on the size of files touches it.
@@ -158,7 +160,7 @@ class Campaign:
             self.faults.append(f"{len(again)} points were evaluated again although they were told")
         self.told, self._begun = told, begun
 
-    def leftover_processes(self, patience: float = 10.0) -> list[int]:
+    def leftover_processes(self, patience: float = 60.0) -> list[int]:
         """Processes that have evaluated something and still live after some patience."""
         pids = {pid for _, pid, _ in self.calls()} - {os.getpid()}
         deadline = time.monotonic() + patience

@@ -1,4 +1,7 @@
-"""Count the work of one iteration: numbers that do not depend on the machine. Used here and in benchmarks/counts.py."""
+"""Count the work of one iteration: numbers that do not depend on the machine.
+
+Used here and in benchmarks/speed/counts.py.
+"""
 
 from __future__ import annotations
 

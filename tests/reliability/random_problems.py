@@ -1,4 +1,4 @@
-"""Random problems, as hostile as a user's, and what must hold on each: used here and in benchmarks/fuzz.py.
+"""Random problems, as hostile as a user's, and what must hold on each: used here and in benchmarks/reliability/fuzz.py.
 
 A problem is known by its seed. Its space, its design and its function are each drawn from a list of ways in which
 data go wrong: clusters, duplicates, points on a line or a face, plateaus, steps, outliers, heavy tails, values near

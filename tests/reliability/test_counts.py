@@ -1,4 +1,4 @@
-"""The work of an iteration does not grow unnoticed; all methods are in benchmarks/counts.py."""
+"""The work of an iteration does not grow unnoticed; all methods are in benchmarks/speed/counts.py."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from counting import count_iterations
 
-COMMITTED = json.loads((Path(__file__).parents[2] / "benchmarks" / "results" / "counts.json").read_text())
+COMMITTED = json.loads(
+    (Path(__file__).parents[2] / "benchmarks" / "speed" / "results" / "counts.json").read_text()
+)
 
 
 @pytest.mark.parametrize("method", ["gp", "tcgp"])
@@ -21,4 +23,4 @@ def test_an_iteration_takes_no_more_work_than_committed(method: str) -> None:
         for key, number in numbers.items()
         if number > 1.1 * COMMITTED[method]["50"][label].get(key, 0) + 1
     }
-    assert grown == {}, "if this is meant, run benchmarks/counts.py --update"
+    assert grown == {}, "if this is meant, run benchmarks/speed/counts.py --update"

@@ -1,6 +1,6 @@
 """Kills, full disks, torn journals, clocks that jump, workers that die: nothing lost, nothing evaluated twice.
 
-The long version is benchmarks/faults.py.
+The long version is benchmarks/reliability/faults.py.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def test_killed_at_random_moments_nothing_is_lost_and_nothing_told_is_evaluated_
 
 
 def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
-    campaign = Campaign(tmp_path, workers=3, n_evals=1000)
+    campaign = Campaign(tmp_path, workers=3, n_evals=100_000)  # no end before all three have begun
     assert not campaign.run_until(lambda: len({pid for _, pid, _ in campaign.calls()}) == 3)
     assert campaign.leftover_processes() == []
 

@@ -1,4 +1,4 @@
-"""Random problems through every method; the long version is benchmarks/fuzz.py."""
+"""Random problems through every method; the long version is benchmarks/reliability/fuzz.py."""
 
 from __future__ import annotations
 

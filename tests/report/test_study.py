@@ -43,7 +43,8 @@ def test_trials_are_shown_in_the_units_of_the_study(tmp_path: Path, direction: s
     assert len(data["evaluations"]["y"]) == 15
     assert data["evaluations"]["y"][3] is None
     assert data["failures"][0]["reason"] == "pruned"
-    assert abs(float(data["best"][0]["y"])) == pytest.approx(study.best_value)
+    assert float(data["best"][0]["y"]) == study.best_value
+    assert data["goals"]["maximize"] == (direction == "maximize")
     best = dict(zip(names, data["best"][0]["x"], strict=True))
     assert float(best["x"]) == study.best_params["x"]
     assert int(best["n"]) == study.best_params["n"]

@@ -10,7 +10,8 @@ from scipy import stats
 
 from tcgp.gp import LeaveOneOut
 from tcgp.laws import GeneralizedNormal, Normal
-from tcgp.models import Model, fit_model
+from tcgp.methods.fit import fit_model
+from tcgp.models import Model
 from tcgp.problems import get
 from tcgp.scoring import diagnose, loo_scores
 

@@ -87,7 +87,7 @@ def test_loo_scores_of_another_law_and_threshold(model):
     assert scores.tks_pit == pytest.approx(tks, abs=1e-10)
 
 
-def test_calibration_lowers_the_criterion_it_minimises():
+def test_calibration_lowers_the_criterion_it_minimizes():
     X, y = design(60, seed=4)
     tcgp = fit_model(X, y, "tcgp", bounds=PROBLEM.bounds, delta=0.25)
     gp, own = loo_scores(tcgp, law=Normal()), loo_scores(tcgp)

@@ -137,7 +137,7 @@ def test_tpit_in_the_far_tail_is_accurate_where_both_cdfs_underflow():
 
 def test_bad_arguments_are_refused():
     prediction = Prediction(np.zeros(2), np.ones(2), Normal())
-    with pytest.raises(ValueError, match="leave some weight at or below it; got -5"):
+    with pytest.raises(ValueError, match="leave some weight at or below it, got -5"):
         tks_pit(prediction, [0.0, 1.0], -5.0)
     with pytest.raises(ValueError, match="leave some weight"):
         tks_pit(prediction, [0.0, 1.0], 0.5, [0.0, 1.0])

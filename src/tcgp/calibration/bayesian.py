@@ -73,7 +73,7 @@ def bayesian_law(
     if draw not in _DRAWS:
         raise ValueError(f"draw must be one of {', '.join(map(repr, _DRAWS))}, got {draw!r}")
     if not 0.0 <= alpha < 1.0:
-        raise ValueError(f"alpha must lie in [0, 1); got {alpha}.")
+        raise ValueError(f"alpha must lie in [0, 1), got {alpha}")
     beta, scale = sample_posterior(
         residuals, weights, n_draws=n_draws, beta_max=beta_max, scale_max=scale_max, rng=rng
     )
@@ -118,11 +118,11 @@ def sample_posterior(
     residuals, weights = np.asarray(residuals, dtype=float), np.asarray(weights, dtype=float)
     if residuals.shape != weights.shape or residuals.ndim != 1 or len(residuals) == 0:
         raise ValueError(
-            "residuals and weights must share one shape (n,) with n >= 1; "
-            f"got {residuals.shape} and {weights.shape}."
+            "residuals and weights must share one shape (n,) with n >= 1, "
+            f"got {residuals.shape} and {weights.shape}"
         )
     if n_draws < 1:
-        raise ValueError(f"n_draws must be at least 1; got {n_draws}.")
+        raise ValueError(f"n_draws must be at least 1, got {n_draws}")
     rng = np.random.default_rng(rng)
     n = max(len(residuals), 2)
     log_abs = np.log(np.clip(np.abs(residuals), _SMALLEST_RESIDUAL, _LARGEST_RESIDUAL))

@@ -77,11 +77,11 @@ def online_recalibration_map(pits: ArrayLike, *, levels: int = 99, eta: float = 
     """
     pits = np.asarray(pits, dtype=float)
     if pits.ndim != 1:
-        raise ValueError(f"pits must have shape (n,); got shape {pits.shape}.")
+        raise ValueError(f"pits must have shape (n,), got shape {pits.shape}")
     if levels < 1:
-        raise ValueError(f"levels must be at least 1; got {levels}.")
+        raise ValueError(f"levels must be at least 1, got {levels}")
     if not eta > 0.0:
-        raise ValueError(f"eta must be positive; got {eta}.")
+        raise ValueError(f"eta must be positive, got {eta}")
     p = np.arange(1, levels + 1) / (levels + 1)
     q = p.copy()
     for u in pits:

@@ -122,14 +122,12 @@ def tail_problem(
     mean, sd, y, weights = (np.asarray(v, dtype=float) for v in (mean, sd, y, weights))
     if not mean.shape == sd.shape == y.shape == weights.shape or y.ndim != 1:
         raise ValueError(
-            "mean, sd, y and weights must share one shape (n,); "
-            f"got {mean.shape}, {sd.shape}, {y.shape} and {weights.shape}."
+            "mean, sd, y and weights must share one shape (n,), "
+            f"got {mean.shape}, {sd.shape}, {y.shape} and {weights.shape}"
         )
     below = np.flatnonzero(y <= threshold)
     if not weights[below].sum() > 0.0:
-        raise ValueError(
-            f"threshold must leave some weight at or below it; got {threshold}, min y {y.min()}."
-        )
+        raise ValueError(f"threshold must leave some weight at or below it, got {threshold}, min y {y.min()}")
     certain = sd == 0.0
     divisor = np.where(certain, 1.0, sd)
     with np.errstate(over="ignore"):
@@ -240,7 +238,7 @@ def selection_criterion(problem: TailProblem, law: Law, criterion: str = "joint"
 def criterion_named(name: str) -> SelectionCriterion:
     """Look up a criterion, or say which there are."""
     if name not in CRITERIA:
-        raise ValueError(f"criterion must be one of {', '.join(map(repr, CRITERIA))}; got {name!r}.")
+        raise ValueError(f"criterion must be one of {', '.join(map(repr, CRITERIA))}, got {name!r}")
     return CRITERIA[name]
 
 

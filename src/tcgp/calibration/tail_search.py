@@ -120,7 +120,7 @@ def tail_law(
     """
     criterion_named(criterion)  # refuses a name that is none
     if search not in _SEARCHES:
-        raise ValueError(f"search must be one of {', '.join(map(repr, _SEARCHES))}; got {search!r}.")
+        raise ValueError(f"search must be one of {', '.join(map(repr, _SEARCHES))}, got {search!r}")
     y, weights = np.asarray(y, dtype=float), np.asarray(weights, dtype=float)
     if not weights[y <= threshold].sum() > 0.0:
         logger.warning("No observation at or below the threshold %g: the law is left Gaussian.", threshold)

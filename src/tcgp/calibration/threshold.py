@@ -68,9 +68,9 @@ def empirical_quantile(y: ArrayLike, delta: float) -> float:
     """
     y = np.asarray(y, dtype=float)
     if y.ndim != 1 or len(y) == 0:
-        raise ValueError(f"y must have shape (n,) with n >= 1; got shape {y.shape}.")
+        raise ValueError(f"y must have shape (n,) with n >= 1, got shape {y.shape}")
     if not 0.0 < delta <= 1.0:
-        raise ValueError(f"delta must be a quantile level in (0, 1]; got {delta}.")
+        raise ValueError(f"delta must be a quantile level in (0, 1], got {delta}")
     position = delta * (len(y) - 1)
     nearest = round(position)
     if abs(position - nearest) < 1e-9:

@@ -44,9 +44,9 @@ def design_weights(X_unit: ArrayLike, *, w_max: float | None = None) -> FloatArr
     """
     X = np.asarray(X_unit, dtype=float)
     if X.ndim != 2 or len(X) == 0:
-        raise ValueError(f"X_unit must have shape (n, d) with n >= 1; got shape {X.shape}.")
+        raise ValueError(f"X_unit must have shape (n, d) with n >= 1, got shape {X.shape}")
     if w_max is not None and not w_max > 0.0:
-        raise ValueError(f"w_max must be positive, or None for no clipping; got {w_max}.")
+        raise ValueError(f"w_max must be positive, or None for no clipping, got {w_max}")
     # The kernel at zero distance is 1, so 1 <= density <= n: neither overflow nor a division by zero.
     weights: FloatArray = 1.0 / np.exp(-0.5 * _squared_distances(_whitened(X))).sum(axis=1)
     weights /= weights.sum()

@@ -50,7 +50,9 @@ a spec, spec.toml:
   layers = {type = "integer", low = 1, high = 8}
   alloy = {choices = ["steel", "brass"]}
 
-  The value is the last number that the program prints. The program is started without a shell; a path such as
+  The value is the last number that the program prints; large values are wanted with maximize = true. A program with
+  several outputs has objective = "mass", constraints = ["stress <= 250"] and a table [outputs] that says where they
+  are. The program is started without a shell; a path such as
   ./simulate is relative to the spec, and {spec_dir} is the directory of the spec:
   command = ["python3", "{spec_dir}/simulate.py", "{width}"].
 
@@ -74,16 +76,19 @@ examples:
   tcgp ask run.jsonl --spec spec.toml -n 4       begin: four points to evaluate, one JSON object per line
   tcgp tell run.jsonl 0 12.7                     point 0 gave 12.7
   tcgp tell run.jsonl 1 --failed "mesh broke"    point 1 gave nothing
+  tcgp tell run.jsonl 2 mass=12.7 stress=210     point 2, if the spec's objective is an output
   tcgp ask run.jsonl                             the next point, given all that is known and pending
   tcgp status run.jsonl                          the best so far, and what is pending
 
-The spec needs only [parameters] here. A point stays pending until it is told; it is never proposed again.
+The spec needs only [parameters] here, with objective, constraints and maximize where there are such goals.
+A point stays pending until it is told; it is never proposed again.
 """
 
 TELL_EPILOG = """\
 examples:
   tcgp tell run.jsonl 3 12.7
   tcgp tell run.jsonl 3 12.7 --took 6h                           with the time it took, for the report
+  tcgp tell run.jsonl 3 mass=12.7 stress=210                     all outputs, if the objective is one of them
   tcgp tell run.jsonl 3 --failed "did not converge"
   tcgp tell run.jsonl --x '{"width": 0.5, "layers": 3}' 12.7     a run made earlier, never asked for
 """
@@ -112,7 +117,8 @@ calibration makes of it, by leave-one-out: no new run is needed.
 
 DIAGNOSE_EPILOG = """\
 DATA.csv has a header and one row per run: a column for each parameter and one for the value (the last, unless
---objective names another). Rows without a value are left out. A journal of tcgp will do as well.
+--objective names another). Rows without a value are left out. A journal of tcgp will do as well, and so will a table
+of tcgp status --csv.
 
 examples:
   tcgp diagnose runs.csv
@@ -176,16 +182,16 @@ class _Parser(argparse.ArgumentParser):
 def _add_demo(commands: Any) -> None:
     parser = commands.add_parser(
         "demo",
-        help="compare a plain GP with tcGP on Goldstein-Price, in a minute",
-        description="Minimize the Goldstein-Price function with a plain Gaussian process and with tcGP, from "
-        "the same initial designs, and show how fast both get there.",
+        help="compare a plain GP, tcGP and auto on Goldstein-Price, in a minute",
+        description="Minimize the Goldstein-Price function with a plain Gaussian process, with tcGP, and with "
+        "the default, auto, and show how fast they get there.",
         epilog=DEMO_EPILOG,
     )
     parser.add_argument(
-        "--seeds", type=_count, default=10, metavar="N", help="number of repetitions (default 10)"
+        "--seeds", type=_count, default=5, metavar="N", help="number of repetitions (default 5)"
     )
     parser.add_argument(
-        "--n-evals", type=_count, default=80, metavar="N", help="evaluations in each (default 80)"
+        "--n-evals", type=_count, default=60, metavar="N", help="evaluations in each (default 60)"
     )
     parser.add_argument("--output", default="demo.png", metavar="FILE", help="picture (default demo.png)")
     parser.set_defaults(module="tcgp.cli.demo")
@@ -234,12 +240,14 @@ def _add_tell(commands: Any) -> None:
     parser = commands.add_parser(
         "tell",
         help="say what a point gave",
-        description="Say what a point gave: its value, or that it failed.",
+        description="Say what a point gave: its value or its outputs, or that it failed.",
         epilog=TELL_EPILOG,
-        usage="tcgp tell [-h] JOURNAL (ID | --x JSON) (VALUE | --failed REASON) [--took TIME]",
+        usage="tcgp tell [-h] JOURNAL (ID | --x JSON) (VALUE | NAME=VALUE ... | --failed REASON) [--took TIME]",
     )
     parser.add_argument("journal", metavar="JOURNAL", help="file that keeps the campaign")
-    parser.add_argument("rest", metavar="ID VALUE", nargs="*", help="id that ask gave, and the value there")
+    parser.add_argument(
+        "rest", metavar="ID VALUE", nargs="*", help="id that ask gave, and the value or the outputs there"
+    )
     parser.add_argument("--x", metavar="JSON", help="parameters of a point that was not asked for")
     parser.add_argument("--failed", metavar="REASON", help="the run gave no value, and why")
     parser.add_argument(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from tcgp._text import printable, shorten
 from tcgp.cli.console import UsageError
 from tcgp.cli.spec import Spec
+from tcgp.goals import parameter_names
 from tcgp.optimizer import Campaign, Evaluation, JournalError, JournalInUse, Optimizer, read_campaign
 from tcgp.space import Point
 
@@ -19,10 +20,11 @@ __all__ = [
     "check_spec",
     "describe_counts",
     "describe_failures",
+    "describe_goals_at",
     "failures_by_reason",
+    "labelled",
     "named",
     "open_optimizer",
-    "parameter_names",
     "read",
 ]
 
@@ -42,12 +44,7 @@ def read(path: str | os.PathLike[str]) -> Campaign:
 
 def named(campaign: Campaign, x: Point) -> dict[str, Any]:
     """A point as a mapping from the names of the parameters."""
-    return dict(zip(parameter_names(campaign), x, strict=True))
-
-
-def parameter_names(campaign: Campaign) -> list[str]:
-    """Names of the parameters: x1, x2, ... if they have none."""
-    return list(campaign.space.names or [f"x{i + 1}" for i in range(len(campaign.space))])
+    return dict(zip(parameter_names(campaign.space), x, strict=True))
 
 
 def failures_by_reason(campaign: Campaign) -> dict[str, list[Evaluation]]:
@@ -61,13 +58,24 @@ def failures_by_reason(campaign: Campaign) -> dict[str, list[Evaluation]]:
 
 def describe_counts(campaign: Campaign) -> str:
     """How many evaluations there are, and of which kind."""
-    n, n_failed, n_pending = (
-        len(group)
-        for group in (campaign.history.evaluations, campaign.history.failures, campaign.history.pending)
-    )
-    return f"{n}: {n - n_failed} succeeded, {n_failed} failed" + (
-        f"; {n_pending} pending" if n_pending else ""
-    )
+    history = campaign.history
+    n, n_failed = len(history.evaluations), len(history.failures)
+    text = f"{n}: {n - n_failed} succeeded, {n_failed} failed"
+    if history.goals.limits:
+        text += f"; {int(history.feasible.sum())} keep all constraints"
+    return text + (f"; {len(history.pending)} pending" if history.pending else "")
+
+
+def describe_goals_at(campaign: Campaign, evaluation: Evaluation) -> list[str]:
+    """All outputs at a point, and how it stands with the constraints on them: lines with a label in front."""
+    outputs = [f"{name} = {value!r}" for name, value in (evaluation.outputs or {}).items()]
+    margins = [str(margin) for margin in campaign.history.margins(evaluation)]
+    return [*labelled("outputs", outputs), *labelled("constraints", margins)]
+
+
+def labelled(label: str, lines: Sequence[str]) -> list[str]:
+    """Lines in a column of their own, the first of them with a label in front."""
+    return [f"{'' if i else label:<13}{printable(line)}" for i, line in enumerate(lines)]
 
 
 def describe_failures(campaign: Campaign) -> list[str]:
@@ -131,10 +139,16 @@ def _differences(spec: Spec, campaign: Campaign) -> Iterator[tuple[str, object, 
             yield f"parameter {name!r}", theirs, ours
     journaled = asdict(campaign.settings)
     for name, value in asdict(spec.settings).items():
-        if value is not None and journaled[name] != value:
-            yield f"{name!r}", repr(journaled[name]), repr(value)
+        by_default = name == "n_initial" and value is None
+        if journaled[name] != value and not by_default:
+            yield f"{name!r}", _as_written(journaled[name]), _as_written(value)
     if spec.seed is not None and campaign.seed != spec.seed:
         yield "'seed'", campaign.seed, spec.seed
+
+
+def _as_written(setting: object) -> str:
+    """A setting as a spec has it: constraints are a list."""
+    return repr(list(setting) if isinstance(setting, tuple) else setting)
 
 
 def _patiently(open_journal: Callable[[], Optimizer]) -> Optimizer:

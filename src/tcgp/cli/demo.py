@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 PROBLEM = "goldstein-price"
-METHODS = {"GP": "gp", "tcGP": "tcgp"}
+METHODS = {"GP": "gp", "tcGP": "tcgp", "auto": "auto"}
 
 STATUS_INTERRUPTED = 6  # of tcgp.minimize
 
@@ -33,7 +33,8 @@ def run(options: argparse.Namespace) -> int:
     problem = get(PROBLEM)
     print(
         f"Goldstein-Price, 2 parameters, minimum {problem.minimum:g}: {options.n_evals} evaluations, "
-        f"{options.seeds} initial designs, the same for both methods."
+        f"{options.seeds} seeds.\nA plain GP, tcGP, and the default, auto, where tcGP takes turns with two other "
+        "models. Their initial designs begin alike."
     )
     results: dict[str, list[Result]] = {label: [] for label in METHODS}
     for seed in range(options.seeds):
@@ -75,7 +76,7 @@ def _quartiles(values: FloatArray) -> str:
 
 def _draw(results: dict[str, list[Result]], path: str, minimum: float) -> None:
     if not can_draw():
-        note("install matplotlib for the picture: pip install 'tcgp[plot]'")
+        note("the picture needs matplotlib: pip install matplotlib")
         return
     from tcgp.plotting import plot_convergence
 

@@ -6,7 +6,7 @@ import argparse
 import csv
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -26,32 +26,50 @@ __all__ = ["run"]
 LEAST_ROWS = 3
 MISSING = ("", "na", "n/a", "none", "null", "failed")
 MOST_CHOICES = 12  # of a column of texts: beyond, it is a remark or a date
+BOOKKEEPING = ("id", "feasible", "reason", "seconds")  # first and last columns of the tables of tcgp status
 
 Cells: TypeAlias = list[tuple[int, str]]  # of a column, with the line each stands on
 
 
 @dataclass(frozen=True)
 class _Data:
-    """Points (n, d) in the unit cube, and their values (n,)."""
+    """Points in the unit cube, their values, and how far they lie above limits.
+
+    Attributes
+    ----------
+    X : array of shape (n, d)
+    y : array of shape (n,)
+    level : float or None
+        The best value that keeps all limits, where there are some: there decisions are taken.
+    excesses : list of (str, array of shape (n,))
+        With the text of each limit.
+    """
 
     X: FloatArray
     y: FloatArray
+    level: float | None = None
+    excesses: list[tuple[str, FloatArray]] = field(default_factory=list)
 
 
 def run(options: argparse.Namespace) -> int:
     """Carry out ``tcgp diagnose``."""
     from tcgp.methods.fit import fit_model
-    from tcgp.scoring import diagnose
+    from tcgp.scoring import diagnose, diagnose_limit
 
     data = _data_of_journal(options) if _is_journal(options.data) else _data_of_csv(options)
     settings = {} if options.delta is None else {"delta": options.delta}
+    box = [(0.0, 1.0)] * data.X.shape[1]
     try:
-        model = fit_model(
-            data.X, data.y, options.method, bounds=[(0.0, 1.0)] * data.X.shape[1], rng=0, **settings
-        )
+        model = fit_model(data.X, data.y, options.method, bounds=box, rng=0, level=data.level, **settings)
+        limits = [
+            (text, fit_model(data.X, excess, options.method, bounds=box, rng=0, level=0.0, **settings))
+            for text, excess in data.excesses
+        ]
     except (ValueError, TypeError) as error:
         raise UsageError(str(error)) from None
     print(diagnose(model))
+    for text, limit in limits:
+        show(f"{text}: {diagnose_limit(limit)}")
     if options.plot is not None:
         _draw(model, options.plot)
     return DONE
@@ -60,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
 def _draw(model: Model, path: str) -> None:
     """Leave-one-out predictions, and the distribution of the PIT over all data and below the threshold."""
     if not can_draw():
-        raise UsageError("--plot needs matplotlib: pip install 'tcgp[plot]'")
+        raise UsageError("--plot needs matplotlib: pip install matplotlib")
     from tcgp import plotting
 
     figure = new_figure(13.0, 4.2)
@@ -85,21 +103,31 @@ def _data_of_journal(options: argparse.Namespace) -> _Data:
         raise UsageError(
             "a journal knows its bounds, its parameters and its values: these options are for CSV files"
         )
-    campaign = read(options.data)
-    done = [e for e in campaign.history.evaluations if not e.failed]
-    _check_number(len(done))
-    X = campaign.space.encode([e.x for e in done])
-    y = np.array([e.y for e in done], dtype=np.float64)
-    return _Data(X, y)
+    history = read(options.data).history
+    X, y = history.successes
+    _check_number(len(y))
+    if history.goals.maximize:
+        note("it maximizes: values are negated here, so that low ones are good")
+    limits = zip(history.goals.limits, history.excesses.T, strict=True)
+    excesses = [(limit.text, excess) for limit, excess in limits if np.isfinite(excess).all()]
+    return _Data(
+        X, y, float(y[history.feasible].min()) if excesses and history.feasible.any() else None, excesses
+    )
 
 
 def _data_of_csv(options: argparse.Namespace) -> _Data:
     header, rows = _read_table(options.data)
-    objective = header[-1] if options.objective is None else options.objective
+    of_campaign = (header[0], *header[-3:]) == BOOKKEEPING
+    objective = options.objective or ("value" if of_campaign else header[-1])
+    if of_campaign and options.objective is None and objective not in header:
+        raise UsageError(
+            f"{options.data!r} has outputs: name one with --objective and the others with --ignore, or give the journal"
+        )
     for name in [objective, *options.ignore]:
         if name not in header:
             raise UsageError(f"{options.data!r} has no column {name!r}; there are {', '.join(header)}")
-    names = [name for name in header if name != objective and name not in options.ignore]
+    ignored = {objective, *options.ignore, *(BOOKKEEPING if of_campaign else ())}
+    names = [name for name in header if name not in ignored]
     if not names:
         raise UsageError(f"{options.data!r} needs a column for each parameter beside {objective!r}")
     kept = [(line, row) for line, row in rows if not _is_missing(row[header.index(objective)])]

@@ -11,7 +11,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tcgp.cli.campaigns import check_spec, describe_counts, describe_failures, named, read
+from tcgp.cli.campaigns import (
+    check_spec,
+    describe_counts,
+    describe_failures,
+    describe_goals_at,
+    labelled,
+    named,
+    read,
+)
 from tcgp.cli.console import (
     DONE,
     INTERRUPTED,
@@ -24,8 +32,8 @@ from tcgp.cli.console import (
 )
 from tcgp.cli.pictures import can_draw, new_figure, save
 from tcgp.cli.report import check_writable
-from tcgp.cli.spec import EXAMPLE, Spec, load_spec, program_of
-from tcgp.optimizer import Campaign, JournalError, Optimizer
+from tcgp.cli.spec import EXAMPLE, Program, Spec, load_spec, program_of
+from tcgp.optimizer import Campaign, Evaluation, JournalError, Optimizer
 from tcgp.optimizer.minimize import Status, minimize
 
 if TYPE_CHECKING:
@@ -74,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
         show(line)
     if options.report is not None:
         show(f"report       {relative(options.report)}")
-    if campaign.history.evaluations and campaign.history.best is None:
+    if campaign.history.evaluations and not len(campaign.history.successes[1]):
         note(
             "no run has succeeded: if the command was at fault, mend it and move the journal away, because a "
             "point that failed is not tried again"
@@ -152,6 +160,8 @@ def _show_plan(spec: Spec, journal: Path, simulator: Simulator) -> None:
     point = Optimizer(spec.space, rng=spec.seed, **asdict(settings)).propose().x
     parameters = spec.space.as_argument(point)
     show(f"budget      {spec.budget} runs, {settings.n_initial} of them an initial design")
+    for line in _describe_goals(spec):
+        show(line)
     show(f"method      {settings.method} with {settings.criterion}")
     show(f"workers     {spec.workers}")
     show(
@@ -163,26 +173,58 @@ def _show_plan(spec: Spec, journal: Path, simulator: Simulator) -> None:
     if spec.program.input == "json":
         show(f"input       {json.dumps(parameters)}")
     show(f"in          {relative(Path(simulator.runs) / '0000')}")
-    show(f"value       from {spec.program.objective.where}")
+    for line in _describe_places(spec.program):
+        show(line)
     show(f"journal     {relative(journal)}")
     show("Nothing was run.")
 
 
-def _summary(campaign: Campaign, journal: Path, result: Result, runs: Path) -> list[str]:
-    lines = []
-    best = campaign.history.best
-    if best is None:
-        lines.append("best value   none: no run has succeeded")
+def _describe_goals(spec: Spec) -> Iterator[str]:
+    """What is wanted of the values."""
+    goals = spec.settings.goals(spec.space)
+    yield f"objective   {'maximize' if goals.maximize else 'minimize'} {goals.objective or 'the value'}"
+    for text in dict.fromkeys(limit.text for limit in goals.limits):
+        yield f"constraint  {text}   (on outputs: learned along the run)"
+    for known in goals.known:
+        yield f"constraint  {known.text}   (on parameters: no run violates it)"
+
+
+def _describe_places(program: Program) -> Iterator[str]:
+    """Where the value is, or the outputs are."""
+    if program.outputs is None:
+        yield f"value       {program.objective.described}"
+    elif isinstance(program.outputs, str):
+        yield "outputs     all numbers of the JSON object in standard output"
     else:
-        where = "" if best.id is None else f"   (run {best.id}, {relative(runs / f'{best.id:04d}')})"
-        lines.append(f"best value   {best.y!r}{where}")
-        for i, (name, value) in enumerate(named(campaign, best.x).items()):
-            lines.append(f"{'at' if i == 0 else '':<13}{name} = {json.dumps(value)}")
-    lines.append(f"evaluations  {describe_counts(campaign)}")
-    lines += [f"{'':<13}{line}" for line in describe_failures(campaign)]
+        for name, place in program.outputs.items():
+            yield f"output      {name}: {place.described}"
+
+
+def _summary(campaign: Campaign, journal: Path, result: Result, runs: Path) -> list[str]:
+    history = campaign.history
+    if history.best is not None:
+        lines = _describe_best("best value", campaign, history.best, runs)
+    elif history.least_violating is not None:
+        lines = ["best value   none: no run keeps all constraints"]
+        lines += _describe_best("nearest", campaign, history.least_violating, runs)
+    else:
+        lines = ["best value   none: no run has succeeded"]
+    lines += labelled("evaluations", [describe_counts(campaign), *describe_failures(campaign)])
     lines.append(f"stopped      {result.stopped}")
     lines.append(f"journal      {relative(journal)}")
     return lines
+
+
+def _describe_best(label: str, campaign: Campaign, evaluation: Evaluation, runs: Path) -> list[str]:
+    """The value of a run and where it was, and what else came of it."""
+    number = evaluation.id
+    where = "" if number is None else f"   (run {number}, {relative(runs / f'{number:04d}')})"
+    point = [f"{name} = {json.dumps(value)}" for name, value in named(campaign, evaluation.x).items()]
+    return [
+        f"{label:<13}{evaluation.y!r}{where}",
+        *labelled("at", point),
+        *describe_goals_at(campaign, evaluation),
+    ]
 
 
 def _draw(result: Result, directory: Path) -> None:
@@ -190,7 +232,7 @@ def _draw(result: Result, directory: Path) -> None:
     if result.x is None:
         return
     if not can_draw():
-        note("install matplotlib for pictures: pip install 'tcgp[plot]'")
+        note("pictures need matplotlib: pip install matplotlib")
         return
     names = []
     try:

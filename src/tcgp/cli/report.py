@@ -41,7 +41,7 @@ def _report_study(options: argparse.Namespace) -> int:
     try:
         import optuna
     except ImportError:
-        raise UsageError("the report of a study needs Optuna: pip install 'tcgp[optuna]'") from None
+        raise UsageError("the report of a study needs Optuna: pip install optuna") from None
     from tcgp.report import report_from_study
 
     if options.refresh is not None:

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from tcgp.cli.console import UsageError, parse_duration
+from tcgp.goals import parameter_names
 from tcgp.optimizer import Settings
+from tcgp.optimizer.settings import split_constraints, wanted_output
 from tcgp.programs import Objective, Simulator, Template, find_program
 from tcgp.space import Categorical, Dimension, Integer, Real, Space
 
@@ -45,8 +47,15 @@ timeout = "10m"                 # for each run, in seconds or as text: "30s", "1
                                 # at most half of the budget
 # initial_design = "uniform"    # or "lhs", "sobol"
 # maximizer = "multistart"      # or "smc", the paper's
-# target = 0.0                  # stop once a value is as low as this
+# maximize = false              # true: large values are wanted
+# target = 0.0                  # stop once a value is as low as this, or as high with maximize
 # max_time = "8h"               # stop after this time
+
+# For a program with several outputs: the one to minimize, and what is to be kept. A constraint on an output is
+# learned along the run; no run is made that violates a constraint on parameters alone.
+# objective = "mass"            # an output that [outputs] below lists; "maximize" may name it instead
+# constraints = ["stress <= 250", "width <= 2 * layers"]
+# outputs = "json"              # instead of [outputs]: all numbers of a JSON object, the last line that is printed
 
 [parameters]
 width = {type = "real", low = 0.1, high = 10.0, log = true}
@@ -59,6 +68,11 @@ alloy = {type = "categorical", choices = ["steel", "brass", "zinc"]}
 # pattern = 'drag = (\\S+)'      # or: the last match of a regular expression (its first group)
 # key = "drag"                  # or: this key of a JSON object ("forces.drag" for a nested one)
 
+# Where each of several outputs is, in the same way. All of them are recorded, also those that no goal names.
+# [outputs]
+# mass = {pattern = 'mass = (\\S+)'}
+# stress = {file = "stress.json", key = "max"}
+
 # [options]                     # of the method
 # delta = 0.05
 
@@ -67,9 +81,11 @@ alloy = {type = "categorical", choices = ["steel", "brass", "zinc"]}
 """
 
 SETTINGS = tuple(field.name for field in fields(Settings))
-PROGRAM = ("command", "input", "timeout", "objective", "environment")
+GOALS = ("objective", "constraints", "maximize")
+PROGRAM = ("command", "input", "timeout", "objective", "outputs", "environment")
 RUN = ("budget", "seed", "workers", "target", "max_time")
-KEYS = ("parameters", *PROGRAM, *RUN, *SETTINGS)
+KEYS = tuple(dict.fromkeys(("parameters", *PROGRAM, *RUN, *SETTINGS)))
+PLACES = ("file", "pattern", "key")
 
 # What other tools call these keys.
 ALIASES = {
@@ -89,7 +105,10 @@ ALIASES = {
     "model": "method",
     "env": "environment",
     "stdin": "input",
-    "output": "objective",
+    "output": "outputs",
+    "constraint": "constraints",
+    "maximise": "maximize",
+    "minimize": "objective",
     "parallel": "workers",
     "jobs": "workers",
     "regex": "pattern",
@@ -104,11 +123,12 @@ OTHER_TYPES = {"float": "real", "int": "integer", "categoric": "categorical", "c
 
 @dataclass(frozen=True)
 class Program:
-    """How the objective is computed: a program, and where it leaves its value."""
+    """How values are computed: a program, and where it leaves its value or its outputs."""
 
     command: tuple[str, ...]
     input: str
     objective: Objective
+    outputs: dict[str, Objective] | str | None
     timeout: float | None
     environment: dict[str, str]
 
@@ -119,7 +139,14 @@ class Program:
     def simulator(self, runs: Path, base: Path) -> Simulator:
         """The program as a function, with its runs below ``runs``."""
         return Simulator(
-            self.command, runs, self.input == "json", self.objective, self.timeout, self.environment, base
+            self.command,
+            runs,
+            self.input == "json",
+            self.objective,
+            self.timeout,
+            self.environment,
+            base,
+            self.outputs,
         )
 
 
@@ -189,9 +216,9 @@ def load_spec(path: str) -> Spec:
 
 
 def program_of(path: Path) -> dict[str, Any]:
-    """What a spec says about its program and its objective, unchecked."""
+    """What a spec says about its program and where its values are, unchecked."""
     content = _read(path)
-    return {key: content.get(key) for key in ("command", "input", "objective")}
+    return {key: content.get(key) for key in ("command", "input", "objective", "outputs")}
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -208,11 +235,13 @@ def _read(path: Path) -> dict[str, Any]:
 def _spec(path: Path, content: Mapping[str, Any]) -> Spec:
     _check_keys("key", content, KEYS)
     space = _space(content.get("parameters"))
+    program, settings = _program(content, space, path.absolute().parent), _settings(content)
+    _check_goals(settings, space, program)
     return Spec(
         path=path,
         space=space,
-        program=_program(content, space, path.absolute().parent),
-        settings=_settings(content),
+        program=program,
+        settings=settings,
         budget=_integer(content, "budget", 1),
         seed=_integer(content, "seed", 0),
         workers=_integer(content, "workers", 1) or 1,
@@ -272,16 +301,17 @@ def _dimension(name: str, item: object) -> Dimension:
 def _program(content: Mapping[str, Any], space: Space, base: Path) -> Program | None:
     if "command" not in content:
         stray = [key for key in PROGRAM if key in content]
-        if stray:
+        if stray and not (stray == ["objective"] and _output_to_minimize(content)):
             raise ValueError(f'{stray[0]!r} needs a \'command\', a list such as ["./simulate", "{{x}}"]')
         return None
-    environment = _strings(content, "environment")
+    environment = _environment(content)
     command = _command(content["command"], base, environment.get("PATH"))
     source = content.get("input", "none")
     if source not in ("none", "json", "file"):
         raise ValueError(f'\'input\' must be "none", "json" or "file", got {source!r}')
     _check_placeholders(command, space, source)
-    return Program(command, source, _objective(content), _duration(content, "timeout"), environment)
+    timeout = _duration(content, "timeout")
+    return Program(command, source, _objective(content), _outputs(content), timeout, environment)
 
 
 def _command(command: object, base: Path, search_path: str | None) -> tuple[str, ...]:
@@ -319,23 +349,55 @@ def _check_placeholders(command: tuple[str, ...], space: Space, source: str) -> 
 
 
 def _objective(content: Mapping[str, Any]) -> Objective:
+    """Where the one value is; of several outputs, `_outputs` says where they are."""
     table = content.get("objective", {})
-    if isinstance(table, str) and table == "stdout":
+    if isinstance(table, str):
         table = {}
     if not isinstance(table, Mapping):
-        raise ValueError(f"'objective' must be a table with file, pattern or key, got {table!r}")
-    _check_keys("key of [objective]", table, ("file", "pattern", "key"))
-    return Objective(**_strings(content, "objective") if table else {})
+        raise ValueError(
+            f"'objective' must be a table with file, pattern or key, or the name of an output, got {table!r}"
+        )
+    return _place("[objective]", table)
 
 
-def _strings(content: Mapping[str, Any], key: str) -> dict[str, str]:
-    table = content.get(key, {})
+def _outputs(content: Mapping[str, Any]) -> dict[str, Objective] | str | None:
+    table = content.get("outputs")
+    if table is None or table == "json":
+        return table
+    if not isinstance(table, Mapping) or not table or not all(isinstance(p, Mapping) for p in table.values()):
+        raise ValueError(
+            '\'outputs\' must be a table with lines such as mass = {key = "mass"}, or "json" for all numbers of a JSON '
+            f"object, got {table!r}"
+        )
+    return {name: _place(f"output {name!r}", place) for name, place in table.items()}
+
+
+def _place(label: str, table: Mapping[str, Any]) -> Objective:
+    """Where a value is."""
+    _check_keys(f"key of {label}", table, PLACES)
+    for key, value in table.items():
+        if not isinstance(value, str) or "\0" in value:
+            raise ValueError(f"{key!r} in {label} must be a string, got {value!r}")
+    try:
+        return Objective(**table)
+    except ValueError as error:
+        raise ValueError(f"{label}: {error}") from None
+
+
+def _output_to_minimize(content: Mapping[str, Any]) -> str | None:
+    """The output that the objective names; None where it says where the one value is."""
+    name = content.get("objective")
+    return name if isinstance(name, str) and (name != "stdout" or "outputs" in content) else None
+
+
+def _environment(content: Mapping[str, Any]) -> dict[str, str]:
+    table = content.get("environment", {})
     if not isinstance(table, Mapping):
-        raise ValueError(f"{key!r} must be a table, got {table!r}")
+        raise ValueError(f"'environment' must be a table, got {table!r}")
     for name, value in table.items():
         if not isinstance(value, str) or "\0" in value:
-            raise ValueError(f"{name!r} in [{key}] must be a string, got {value!r}")
-        if key == "environment" and (not name or "=" in name or "\0" in name):
+            raise ValueError(f"{name!r} in [environment] must be a string, got {value!r}")
+        if not name or "=" in name or "\0" in name:
             raise ValueError(f"{name!r} cannot be the name of an environment variable")
     return dict(table)
 
@@ -345,12 +407,51 @@ def _strings(content: Mapping[str, Any], key: str) -> dict[str, str]:
 
 def _settings(content: Mapping[str, Any]) -> Settings:
     """The settings that the spec gives."""
-    given = {key: content[key] for key in SETTINGS if key in content}
+    given = {key: content[key] for key in SETTINGS if key in content and key not in GOALS}
     if not isinstance(given.get("options", {}), Mapping):
         raise ValueError(f"'options' must be a table, got {given['options']!r}")
     _integer(content, "n_initial", 1)
     _number(content, "epsilon")
-    return Settings(**given)
+    texts, others = split_constraints(content.get("constraints", []))
+    if others:
+        raise ValueError(
+            f"'constraints' must be a list of strings such as 'stress <= 250', got {others[0]!r}"
+        )
+    goal = wanted_output(_output_to_minimize(content), content.get("maximize", False))
+    return Settings(**given, **goal, constraints=texts)
+
+
+def _check_goals(settings: Settings, space: Space, program: Program | None) -> None:
+    """Refuse goals about outputs that there are not."""
+    goals = settings.goals(space)  # refuses constraints that cannot be read
+    parameters, objective = parameter_names(space), settings.objective
+    if objective in parameters:
+        raise ValueError(f"'objective' must be an output, got the parameter {objective!r}")
+    if program is None:
+        return
+    if program.outputs is None and objective is not None:
+        raise ValueError(
+            f"the objective is the output {objective!r}, so 'outputs' must say where the outputs are: a table "
+            f'[outputs] with lines such as {objective} = {{key = "{objective}"}}, or outputs = "json"'
+        )
+    if program.outputs is not None and objective is None:
+        raise ValueError("'outputs' needs 'objective', the name of the output to minimize")
+    if program.outputs is None or isinstance(program.outputs, str):
+        return
+    listed = list(program.outputs)
+    for name in listed:
+        if name in parameters:
+            raise ValueError(f"output {name!r} has the name of a parameter; give it another")
+    if objective is not None and objective not in listed:
+        raise ValueError(
+            f"the objective {objective!r} is not among the outputs{_suggestion(objective, listed)}"
+        )
+    for limit in goals.limits:
+        for name in sorted(limit.expression.names - {*listed, *parameters}):
+            raise ValueError(
+                f"the constraint {limit.text!r} names {name!r}, which is neither an output nor a parameter"
+                f"{_suggestion(name, [*listed, *parameters])}"
+            )
 
 
 def _integer(content: Mapping[str, Any], key: str, least: int) -> int | None:

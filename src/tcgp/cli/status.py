@@ -5,18 +5,20 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import math
 from typing import Any
 
 from tcgp.cli.campaigns import (
     describe_counts,
     describe_failures,
+    describe_goals_at,
     failures_by_reason,
+    labelled,
     named,
-    parameter_names,
     read,
 )
 from tcgp.cli.console import DONE, UsageError, show
-from tcgp.optimizer import Campaign
+from tcgp.optimizer import Campaign, Evaluation
 
 __all__ = ["run"]
 
@@ -32,39 +34,77 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _in_words(campaign: Campaign) -> list[str]:
-    lines = [f"evaluations  {describe_counts(campaign)}"]
-    lines += [f"{'':<13}{line}" for line in describe_failures(campaign)]
-    best = _facts(campaign)["best"]
-    if best is None:
-        lines.append("best value   none so far")
+    history = campaign.history
+    lines = labelled("evaluations", [describe_counts(campaign), *describe_failures(campaign)])
+    if history.best is not None:
+        lines += [f"best value   {history.best.y!r}{_which(history.best)}", *_around(campaign, history.best)]
+    elif (nearest := history.least_violating) is not None:
+        lines.append("best value   none: no run keeps all constraints so far")
+        lines += [f"nearest      {nearest.y!r}{_which(nearest)}", *_around(campaign, nearest)]
     else:
-        which = "" if best["id"] is None else f"   (id {best['id']})"
-        lines.append(f"best value   {best['value']!r}{which}")
-        lines.append(f"at           {json.dumps(best['x'])}")
-    for i, proposal in enumerate(_facts(campaign)["pending"]):
-        lines.append(f"{'' if i else 'pending':<13}{json.dumps(proposal)}")
-    return lines
+        lines.append("best value   none so far")
+    pending = [json.dumps({"id": p.id, "x": named(campaign, p.x)}) for p in history.pending.values()]
+    return [*lines, *labelled("pending", pending)]
+
+
+def _which(evaluation: Evaluation) -> str:
+    return "" if evaluation.id is None else f"   (id {evaluation.id})"
+
+
+def _around(campaign: Campaign, evaluation: Evaluation) -> list[str]:
+    """Where an evaluation was made, and what else came of it."""
+    return [
+        f"at           {json.dumps(named(campaign, evaluation.x))}",
+        *describe_goals_at(campaign, evaluation),
+    ]
 
 
 def _facts(campaign: Campaign) -> dict[str, Any]:
     """The same for machines."""
-    history = campaign.history
-    best = history.best
+    history, settings = campaign.history, campaign.settings
+    best, nearest = history.best, history.least_violating
     return {
         "n_told": len(history.evaluations),
         "n_failed": len(history.failures),
-        "best": None if best is None else {"id": best.id, "value": best.y, "x": named(campaign, best.x)},
+        "n_feasible": int(history.feasible.sum()),
+        "objective": settings.objective,
+        "maximize": settings.maximize,
+        "best": None if best is None else _point(campaign, best),
+        "nearest": None if best is not None or nearest is None else _point(campaign, nearest),
         "failures": {reason: [e.id for e in group] for reason, group in failures_by_reason(campaign).items()},
         "pending": [{"id": p.id, "x": named(campaign, p.x)} for p in history.pending.values()],
     }
 
 
+def _point(campaign: Campaign, evaluation: Evaluation) -> dict[str, Any]:
+    """An evaluation that succeeded, with its outputs and how it stands with the constraints on them."""
+    return {
+        "id": evaluation.id,
+        "value": evaluation.y,
+        "x": named(campaign, evaluation.x),
+        "outputs": evaluation.outputs,
+        "feasible": campaign.history.keeps_limits(evaluation),
+        "constraints": [
+            {
+                "text": m.limit.text,
+                "value": m.value if math.isfinite(m.value) else None,
+                "limit": m.bound,
+                "kept": m.kept,
+                "active": m.active,
+            }
+            for m in campaign.history.margins(evaluation)
+        ],
+    }
+
+
 def _write_csv(campaign: Campaign, path: str) -> None:
-    """One row per evaluation: the parameters and then the value, empty where it failed."""
+    """One row per evaluation; cells are empty where there is no value."""
+    from tcgp.optimizer.result import columns_of, rows_of  # loads SciPy
+
     try:
         with open(path, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
-            writer.writerow([*parameter_names(campaign), "value"])
-            writer.writerows([*e.x, e.y] for e in campaign.history.evaluations)
+            writer.writerow(columns_of(campaign.history))
+            writer.writerows(row.values() for row in rows_of(campaign.history))
     except OSError as error:
         raise UsageError(f"{path!r} cannot be written: {error.strerror}") from None

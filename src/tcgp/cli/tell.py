@@ -3,54 +3,103 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import json
+from collections.abc import Sequence
 
 from tcgp.cli.campaigns import open_optimizer
 from tcgp.cli.console import DONE, UsageError
+from tcgp.goals import Goals
 from tcgp.optimizer import Optimizer
 
 __all__ = ["run"]
 
+Answer = float | dict[str, float] | None
+
 
 def run(options: argparse.Namespace) -> int:
     """Carry out ``tcgp tell``."""
-    number, value = _number_and_value(options)
+    number, answer = _number_and_answer(options)
     with open_optimizer(options.journal) as optimizer:
+        _check_answer(answer, optimizer.history.goals)
         x = _point(options.x) if number is None else _proposed(optimizer, options.journal, number)
         try:
-            optimizer.tell(x, value, reason=options.failed, seconds=options.took)
+            optimizer.tell(x, answer, reason=options.failed, seconds=options.took)
         except ValueError as error:
             raise UsageError(str(error)) from None
-        best = optimizer.history.best
-        so_far = (
-            "no value so far" if best is None else f"the best of {len(optimizer.evaluations)} is {best.y!r}"
-        )
-        print(f"noted; {so_far}, {len(optimizer.pending)} pending")
+        print(f"noted; {_so_far(optimizer)}, {len(optimizer.pending)} pending")
     return DONE
 
 
-def _number_and_value(options: argparse.Namespace) -> tuple[int | None, float | None]:
-    """The proposal (None with --x) and its value (None with --failed)."""
-    rest = list(options.rest)
-    expected = (options.x is None) + (options.failed is None)
-    if len(rest) != expected:
+def _so_far(optimizer: Optimizer) -> str:
+    history = optimizer.history
+    if history.best is None:
+        return "no value so far" if history.least_violating is None else "no run keeps all constraints so far"
+    if history.goals.limits:
+        return f"the best of {int(history.feasible.sum())} that keep all constraints is {history.best.y!r}"
+    return f"the best of {len(history.evaluations)} is {history.best.y!r}"
+
+
+def _number_and_answer(options: argparse.Namespace) -> tuple[int | None, Answer]:
+    """The proposal (None with --x), and its value or outputs (None with --failed)."""
+    rest = [text.strip() for text in options.rest]
+    numbers = [] if options.x is not None else rest[:1]
+    values = rest[len(numbers) :]
+    outputs = len(values) > 0 and all("=" in text for text in values)
+    enough = not values if options.failed is not None else len(values) == 1 or outputs
+    if (options.x is None) != len(numbers) or not enough:
         form = ("" if options.x is not None else "ID ") + ("" if options.failed is not None else "VALUE")
         raise UsageError(
             f"after the journal, {form.strip() or 'nothing'} is expected, got {' '.join(rest) or 'nothing'}; "
             "see tcgp tell --help"
         )
-    number = None
-    if options.x is None:
-        text = rest.pop(0).strip()
-        if not text.isdecimal():
-            raise UsageError(f"ID must be the number that tcgp ask gave, got {text!r}")
-        number = int(text)
+    if numbers and not numbers[0].isdecimal():
+        raise UsageError(f"ID must be the number that tcgp ask gave, got {numbers[0]!r}")
+    number = int(numbers[0]) if numbers else None
     if options.failed is not None:
         return number, None
+    return number, _outputs(values) if outputs else _number("VALUE", values[0])
+
+
+def _outputs(texts: Sequence[str]) -> dict[str, float]:
+    """Outputs that were given as NAME=VALUE."""
+    outputs: dict[str, float] = {}
+    for text in texts:
+        name, _, value = text.rpartition("=")
+        name = name.strip()
+        if not name or name in outputs:
+            raise UsageError(f"each output must be given once, as NAME=VALUE, got {text!r}")
+        outputs[name] = _number(f"the output {name!r}", value.strip())
+    return outputs
+
+
+def _number(label: str, text: str) -> float:
     try:
-        return number, float(rest[0])
+        return float(text)
     except ValueError:
-        raise UsageError(f"VALUE must be a number, got {rest[0]!r}; for a failed run use --failed") from None
+        raise UsageError(f"{label} must be a number, got {text!r}; for a failed run use --failed") from None
+
+
+def _check_answer(answer: Answer, goals: Goals) -> None:
+    """Refuse an answer of another form than the campaign's, or without an output that a goal needs."""
+    if answer is None:
+        return
+    if goals.objective is None:
+        if isinstance(answer, dict):
+            raise UsageError(f"the campaign has one value and no outputs: give VALUE, got {_pairs(answer)}")
+        return
+    form = " ".join(f"{name}=VALUE" for name in goals.outputs)
+    if not isinstance(answer, dict):
+        raise UsageError(f"the campaign has outputs: give them as {form}, got {answer!r}")
+    for name in goals.outputs:
+        if name not in answer:
+            close = difflib.get_close_matches(name, set(answer) - set(goals.outputs), n=1)
+            hint = f"; is it {close[0]!r}?" if close else "; a run without it is told by --failed REASON"
+            raise UsageError(f"the output {name!r} must be given, as {form}, got {_pairs(answer)}{hint}")
+
+
+def _pairs(outputs: dict[str, float]) -> str:
+    return " ".join(f"{name}={value!r}" for name, value in outputs.items())
 
 
 def _point(text: str) -> object:

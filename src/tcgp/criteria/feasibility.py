@@ -3,7 +3,7 @@
 A failure tells the model nothing: its criterion stays as large there as it was, and the search would go back
 for ever. Two things prevent it. The model is conditioned on a mediocre value at the point itself
 (`stand_in_values`), and the criterion is weighed by the share of successes around it (`Feasibility`). What
-each of them does is measured in benchmarks/failures.py.
+each of them does is measured in benchmarks/reliability/failures.py.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ class ExperimentError(Exception):
     """Something that the user can fix; the message says how."""
 
 
-def require(module: str, need: str, packages: str = "'tcgp[experiments]'") -> Any:
+def require(module: str, need: str, packages: str) -> Any:
     """Import an optional module, or say which packages bring it."""
     try:
         return importlib.import_module(module)

@@ -47,7 +47,7 @@ class GaussianProcess(Interpolator):
     lengthscales_ : (d,) array
     mean_, variance_, log_likelihood_ : float
     objective_ : float
-        What the selection maximised: equals ``log_likelihood_`` with ``"ml"``.
+        What the selection maximized: equals ``log_likelihood_`` with ``"ml"``.
     nugget_ : float
         The nugget, with what the Cholesky factorization needed: 0 unless the data are nearly dependent, or smoothed.
     X_, y_ : arrays of shapes (n, d) and (n,)

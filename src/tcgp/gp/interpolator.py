@@ -8,20 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tcgp._bounds import check_bounds
 from tcgp._threads import single_threaded
 from tcgp._typing import ArrayLike, Bounds, FloatArray
 from tcgp.gp.kernels import SMOOTHNESSES
 from tcgp.gp.likelihood import ConcentratedLikelihood
 from tcgp.gp.posterior import LeaveOneOut, Posterior
 from tcgp.gp.selection import select_lengthscales, selection_prior
-from tcgp.gp.units import (
-    Units,
-    check_bounds,
-    check_data,
-    check_lengthscales,
-    check_points,
-    merge_duplicates,
-)
+from tcgp.gp.units import Units, check_data, check_lengthscales, check_points, merge_duplicates
 
 __all__ = ["Interpolator"]
 
@@ -57,7 +51,7 @@ class Interpolator:
     posterior_: Posterior
     units_: Units
 
-    # Held at a value that the user gives instead of selected, where a subclass lets him.
+    # Held at a value instead of selected; only `GaussianProcess` takes one from the user.
     lengthscales: ArrayLike | None = None
     mean: float | None = None
     variance: float | None = None

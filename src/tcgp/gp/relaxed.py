@@ -27,7 +27,7 @@ _ROUGH_PIVOTS = 3
 class RelaxedLikelihood(ConcentratedLikelihood):
     """Likelihood of the completed data, the relaxed values at their optimum given the lengthscales.
 
-    Minimising ``(v - m0)' K^-1 (v - m0)`` over m0 and the relaxed values ``y >= t`` is a convex quadratic
+    Minimizing ``(v - m0)' K^-1 (v - m0)`` over m0 and the relaxed values ``y >= t`` is a convex quadratic
     program. Its solution makes ``a = K^-1 (v - m0)`` zero where a relaxed value is free and nonnegative where
     it sits at the bound t, so it is found by moving points between those two sets: one small Cholesky
     factorization a move. By the envelope theorem the gradient with respect to the lengthscales is the one of
@@ -149,7 +149,7 @@ class RelaxedGaussianProcess(Interpolator):
     """Gaussian process that interpolates below a threshold and is relaxed above it (reGP).
 
     Values above ``threshold`` are replaced by values that only have to stay above it, chosen with the
-    lengthscales to maximise the likelihood. The model no longer bends to follow high values, and predicts
+    lengthscales to maximize the likelihood. The model no longer bends to follow high values, and predicts
     better below the threshold.
 
     Parameters

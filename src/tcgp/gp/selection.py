@@ -68,7 +68,7 @@ def selection_prior(selection: str, dim: int, prior: tuple[float, float] | None 
 
     ``"pooled"``: each ``log rho`` is normal, with variance 0.5, about a level that all share and the data choose.
     Lengthscales are then alike unless the data say otherwise: with fewer than five data or so for each parameter, free
-    ones fit whatever the data are and predict badly (`benchmarks/lengthscales.py`).
+    ones fit whatever the data are and predict badly (`benchmarks/calibration/lengthscales.py`).
     """
     if selection not in SELECTIONS:
         raise ValueError(f"selection must be one of {', '.join(map(repr, SELECTIONS))}, got {selection!r}")
@@ -202,7 +202,7 @@ def _clip(point: FloatArray, bounds: Sequence[Interval]) -> FloatArray:
 @functools.cache
 def _candidates(dim: int) -> tuple[FloatArray, ...]:
     """A fixed spread of log-lengthscales: isotropic ones, and a Sobol' set in the log domain."""
-    from scipy.stats import qmc  # slow to import, and not needed by warm starts
+    from scipy.stats import qmc  # half a second, which a warm start need not wait for
 
     isotropic = np.log(np.sqrt(dim) * np.outer(_ISOTROPIC, np.ones(dim)))
     low, high = np.log(_SCAN_RANGE)

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tcgp._typing import ArrayLike, Bounds, FloatArray
+from tcgp._typing import ArrayLike, FloatArray
 
 __all__ = [
     "Units",
-    "check_bounds",
     "check_data",
     "check_lengthscales",
     "check_points",
@@ -68,30 +67,6 @@ class Units:
         largest = np.finfo(float).max
         with np.errstate(over="ignore"):
             return np.clip((z * self.y_scale + self.y_center) * self.y_magnitude, -largest, largest)
-
-
-def check_bounds(bounds: Bounds, dim: int | None = None) -> FloatArray:
-    """Return bounds as a (d, 2) array, or refuse them with a sentence."""
-    if hasattr(bounds, "lb") and hasattr(bounds, "ub"):  # scipy.optimize.Bounds
-        bounds = np.column_stack(np.broadcast_arrays(bounds.lb, bounds.ub))
-    try:
-        array = np.array(bounds, dtype=float)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(
-            f"bounds must be pairs (low, high) of numbers, one per coordinate, got {bounds!r}"
-        ) from error
-    if array.ndim != 2 or array.shape[1] != 2 or not len(array):
-        raise ValueError(
-            f"bounds must be pairs (low, high), one per coordinate, got an array of shape {array.shape}"
-        )
-    if dim is not None and len(array) != dim:
-        raise ValueError(
-            f"bounds has {len(array)} pairs (low, high) but X has {dim} columns: give one pair per column"
-        )
-    for j, (low, high) in enumerate(array):
-        if not (np.isfinite(low) and np.isfinite(high) and low < high):
-            raise ValueError(f"bounds[{j}] = ({low:g}, {high:g}) must be finite with low < high")
-    return array
 
 
 def check_points(X: ArrayLike, dim: int | None = None, name: str = "X") -> FloatArray:

@@ -1,5 +1,5 @@
 """Bridges: tail calibration inside BoTorch, Optuna, scikit-learn, Ax and COCO.
 
-Each bridge is a module of this package, needs its host installed (``pip install 'tcgp[optuna]'``, and likewise
-for the others), and imports it only when the bridge itself is imported.
+Each bridge is a module of this package, needs its host installed (``pip install optuna``, for instance), and
+imports it only when the bridge itself is imported.
 """

@@ -32,14 +32,14 @@ try:
     from ax.generation_strategy.external_generation_node import ExternalGenerationNode
     from ax.storage.json_store.registry import CORE_DECODER_REGISTRY
 except ImportError as error:
-    raise ImportError("tcgp.integrations.ax needs Ax 1.3 or later: pip install 'tcgp[ax]'") from error
+    raise ImportError("tcgp.integrations.ax needs Ax 1.3 or later: pip install 'ax-platform>=1.3'") from error
 
 __all__ = ["TailCalibratedNode"]
 
 
 @dataclass(init=False)
 class TailCalibratedNode(ExternalGenerationNode):
-    """Generation node of Ax: Bayesian optimization with a Gaussian process calibrated in the tail (tcGP).
+    """Generation node of Ax: Bayesian optimization with Gaussian processes calibrated in the tail.
 
     It makes its own initial design, and may stand alone in a generation strategy or follow another node.
 
@@ -48,11 +48,13 @@ class TailCalibratedNode(ExternalGenerationNode):
     seed : int, optional
         Source of all randomness; drawn if None.
     method : str
-        Predictive model; see `tcgp.fit_model`.
+        As for `tcgp.minimize`: ``"auto"``, where three models take turns, or one model, such as ``"tcgp"``, the
+        paper's method.
     criterion : {"ei", "lcb"}
         Expected improvement, or the lower confidence bound of level ``epsilon``.
     n_initial : int, optional
-        Number of trials, of whatever origin, before the model chooses; 10 per parameter by default.
+        Number of trials, of whatever origin, before the model chooses; by default 4 per parameter with
+        ``"auto"`` and 10 with other methods.
     maximizer : {"multistart", "smc"}
         How the criterion is maximized; see `tcgp.Optimizer`.
     epsilon : float
@@ -62,7 +64,8 @@ class TailCalibratedNode(ExternalGenerationNode):
     state : dict, optional
         What the last model leaves to the next; stored with the node, and given back when it is loaded.
     trace : list of dict, optional
-        What the models were, likewise: beta, scale (lambda), threshold and log EI of each point a model chose.
+        What the models were, likewise: method, beta, scale (lambda), threshold and log EI of each point a model
+        chose; None for what the method does not have.
 
     Notes
     -----
@@ -102,7 +105,7 @@ class TailCalibratedNode(ExternalGenerationNode):
     def __init__(
         self,
         seed: int | None = None,
-        method: str = "tcgp",
+        method: str = "auto",
         criterion: str = "ei",
         n_initial: int | None = None,
         maximizer: str = "multistart",

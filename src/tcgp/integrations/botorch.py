@@ -35,7 +35,7 @@ try:
     from torch import Tensor
 except ImportError as error:
     raise ImportError(
-        "tcgp.integrations.botorch needs BoTorch 0.18 or later: pip install 'tcgp[botorch]'"
+        "tcgp.integrations.botorch needs BoTorch 0.18 or later: pip install 'botorch>=0.18'"
     ) from error
 
 from tcgp.integrations._torch_law import GeneralizedNormal

@@ -40,7 +40,7 @@ try:
     from optuna.trial import FrozenTrial, TrialState
 except ImportError as error:
     raise ImportError(
-        "tcgp.integrations.optuna needs Optuna 4.0 or later: pip install 'tcgp[optuna]'"
+        "tcgp.integrations.optuna needs Optuna 4.0 or later: pip install 'optuna>=4.0'"
     ) from error
 
 __all__ = ["TailCalibratedSampler"]
@@ -62,11 +62,12 @@ turn = threading.Lock()
 
 
 class TailCalibratedSampler(BaseSampler):
-    """Optuna sampler: Bayesian optimization with a Gaussian process calibrated in the tail (tcGP).
+    """Optuna sampler: Bayesian optimization with Gaussian processes calibrated in the tail.
 
     Every worker reads the study, never its own memory: any number of processes may share a study, and one
-    that stops can be started again. Values of beta, lambda and the threshold are kept with each trial, as
-    user attributes ``tcgp:beta``, ``tcgp:lambda`` and ``tcgp:threshold``.
+    that stops can be started again. What the model was is kept with each trial, as user attributes:
+    ``tcgp:method``, ``tcgp:log_ei``, and where the method has them ``tcgp:beta``, ``tcgp:lambda`` and
+    ``tcgp:threshold``.
 
     Parameters
     ----------
@@ -74,7 +75,8 @@ class TailCalibratedSampler(BaseSampler):
         Source of all randomness. Trials draw from streams of their own, numbered as they are: workers may
         share a seed.
     method : str
-        Predictive model; see `tcgp.fit_model`.
+        As for `tcgp.minimize`: ``"auto"``, where three models take turns, or one model, such as ``"tcgp"``, the
+        paper's method.
     criterion : {"ei", "lcb"}
         Expected improvement, or the lower confidence bound of level ``epsilon``.
     n_startup_trials : int
@@ -106,14 +108,14 @@ class TailCalibratedSampler(BaseSampler):
     ...     return (x - 0.1) ** 2 + (k - 3) ** 2
     >>> study = optuna.create_study(sampler=TailCalibratedSampler(seed=0))
     >>> study.optimize(objective, n_trials=20)
-    >>> sorted(study.trials[-1].user_attrs)
-    ['tcgp:beta', 'tcgp:lambda', 'tcgp:log_ei', 'tcgp:threshold']
+    >>> sorted({trial.user_attrs["tcgp:method"] for trial in study.trials[10:]})
+    ['gp-nugget', 'regp', 'tcgp']
     """
 
     def __init__(
         self,
         seed: int | None = None,
-        method: str = "tcgp",
+        method: str = "auto",
         criterion: str = "ei",
         *,
         n_startup_trials: int = 10,
@@ -251,12 +253,12 @@ class TailCalibratedSampler(BaseSampler):
         if state is not None:
             log.write(STATE, state)
         trace = proposal.trace or {}
-        names = {"beta": "beta", "scale": "lambda", "threshold": "threshold", "log_ei": "log_ei"}
-        for name, public_name in names.items():
+        names = {"scale": "lambda"}
+        for name in ("method", "beta", "scale", "threshold", "log_ei"):
             value = trace.get(name)
             if value is not None:
                 value = _sign(study) * value if name == "threshold" else value
-                log.show(f"tcgp:{public_name}", value)
+                log.show(f"tcgp:{names.get(name, name)}", value)
 
 
 class Parameters:
@@ -315,8 +317,8 @@ class TrialLog:
             self._storage.set_trial_system_attr(self._trial_id, f"{key}:{i}", pieces[i])
         self._storage.set_trial_system_attr(self._trial_id, key, [len(pieces), pieces[0]])
 
-    def show(self, key: str, value: float) -> None:
-        """Keep a number for the user."""
+    def show(self, key: str, value: float | str) -> None:
+        """Keep a number or a word for the user."""
         self._storage.set_trial_user_attr(self._trial_id, key, value)
 
 

@@ -16,7 +16,7 @@ try:
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
     raise ImportError(
-        "tcgp.integrations.sklearn needs scikit-learn 1.6 or later: pip install 'tcgp[sklearn]'"
+        "tcgp.integrations.sklearn needs scikit-learn 1.6 or later: pip install 'scikit-learn>=1.6'"
     ) from error
 
 __all__ = ["TailCalibratedRegressor"]
@@ -31,7 +31,8 @@ class TailCalibratedRegressor(RegressorMixin, BaseEstimator):
     Parameters
     ----------
     method : str
-        Predictive model; see `tcgp.fit_model`.
+        The model; see `tcgp.fit_model`. The default is the paper's method; ``"auto"`` is tcGP or reGP, whichever
+        predicts left-out low values better.
     delta : float, optional
         Level of the quantile of y that is the threshold; the method's own by default (0.05, for most).
     smoothness : {0, 1, 2, 3}

@@ -15,5 +15,5 @@ def as_levels(q: ArrayLike) -> FloatArray:
     outside = (levels < 0.0) | (levels > 1.0)
     if outside.any():
         bad = levels[outside].flat[0]
-        raise ValueError(f"q must be a probability level in [0, 1]; got {bad:g}.")
+        raise ValueError(f"q must be a probability level in [0, 1], got {bad:g}")
     return levels

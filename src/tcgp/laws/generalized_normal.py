@@ -175,4 +175,4 @@ def _require(name: str, value: float | FloatArray, valid: BoolArray, adjective: 
     """Refuse a parameter by its first bad value."""
     if not valid.all():
         bad = np.asarray(value)[~valid].flat[0]
-        raise ValueError(f"{name} must be {adjective} and finite; got {bad:g}.")
+        raise ValueError(f"{name} must be {adjective} and finite, got {bad:g}")

@@ -57,13 +57,13 @@ class RecalibratedNormal:
         levels, values = np.array(self.levels, dtype=float), np.array(self.values, dtype=float)
         if levels.shape != values.shape or levels.ndim != 1 or len(levels) == 0:
             raise ValueError(
-                "levels and values must share one shape (m,) with m >= 1; "
-                f"got {levels.shape} and {values.shape}."
+                "levels and values must share one shape (m,) with m >= 1, "
+                f"got {levels.shape} and {values.shape}"
             )
         if not (levels[0] > 0.0 and levels[-1] < 1.0 and np.all(np.diff(levels) > 0.0)):
-            raise ValueError(f"levels must increase strictly inside (0, 1); got {levels}.")
+            raise ValueError(f"levels must increase strictly inside (0, 1), got {levels}")
         if not (values[0] >= _MARGIN and values[-1] <= 1.0 - _MARGIN and np.all(np.diff(values) >= 0.0)):
-            raise ValueError(f"values must be nondecreasing in [{_MARGIN:g}, 1 - {_MARGIN:g}]; got {values}.")
+            raise ValueError(f"values must be nondecreasing in [{_MARGIN:g}, 1 - {_MARGIN:g}], got {values}")
         for name, array in (("levels", levels), ("values", values)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)

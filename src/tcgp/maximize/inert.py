@@ -15,7 +15,7 @@ _INERT_LENGTHSCALE = 10.0
 _TOLERANCE = 0.3
 _TRIALS = 16
 # Share of the trials, spread over the whole coordinate, that must be as good. A linear trend has a long lengthscale
-# too, and its maximiser belongs on the face.
+# too, and its maximizer belongs on the face.
 _FLAT = 0.75
 
 
@@ -26,10 +26,10 @@ def spread_inert(
     data: FloatArray,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Move a maximiser along inert coordinates, where the criterion is flat, away from the data.
+    """Move a maximizer along inert coordinates, where the criterion is flat, away from the data.
 
     Maximum likelihood often finds a coordinate without effect (a lengthscale of many box widths) when its effect
-    is small beside others'. The criterion is then flat along it, and its exact maximiser sits on a face of the
+    is small beside others'. The criterion is then flat along it, and its exact maximizer sits on a face of the
     box, iteration after iteration: nothing new is ever learned about that coordinate. Dixon–Price in d = 4 is
     lost in this way. Along such coordinates any point is as good, so the one farthest from the data is taken.
 
@@ -38,7 +38,7 @@ def spread_inert(
     criterion : Criterion
         On the unit cube, on a logarithmic scale.
     x : (d,) array
-        Its maximiser.
+        Its maximizer.
     lengthscales : (d,) array
         Of the model, in units of the cube.
     data : (n, d) array

@@ -13,7 +13,7 @@ from tcgp.maximize.ascent import ascend
 from tcgp.maximize.maximum import Maximum
 from tcgp.space import Point, Space
 
-__all__ = ["rank_all", "rank_candidates"]
+__all__ = ["Held", "distinct", "rank_all", "rank_candidates", "snap"]
 
 N_SAMPLES = 1000  # random points of a mixed space that the search starts from
 N_CLIMBERS = 12  # of them that are improved
@@ -58,14 +58,14 @@ def rank_candidates(
     -------
     list of points
     """
-    relaxed = _snap(maximize(criterion, space.dim, rng=rng, anchors=anchors).candidates)
+    relaxed = snap(maximize(criterion, space.dim, rng=rng, anchors=anchors).candidates)
     if space.real_coordinates.all():
         return space.decode(relaxed)
-    points = _distinct(space.decode(relaxed) + space.decode(anchors[:4]) + space.sample(N_SAMPLES, rng))
+    points = distinct(space.decode(relaxed) + space.decode(anchors[:4]) + space.sample(N_SAMPLES, rng))
     return _climb(criterion, space, rank_all(criterion, space, points)[:N_CLIMBERS])
 
 
-def _snap(codes: FloatArray) -> FloatArray:
+def snap(codes: FloatArray) -> FloatArray:
     """The points with the coordinates that are all but on a face put on it."""
     return np.where(codes < FACE, 0.0, np.where(codes > 1.0 - FACE, 1.0, codes))
 
@@ -89,19 +89,19 @@ def _climb(criterion: Criterion, space: Space, points: list[Point]) -> list[Poin
                 points[i], values[i], moved = crowd[best], crowd_values[best], True
         if not moved:
             break
-    return _distinct([points[i] for i in np.argsort(-values, kind="stable")])
+    return distinct([points[i] for i in np.argsort(-values, kind="stable")])
 
 
 def _polish(
     criterion: Criterion, space: Space, real: BoolArray, points: list[Point]
 ) -> tuple[list[Point], FloatArray]:
     """Climb by gradient over the real parameters; the values are those at the points as decoded."""
-    climbed = space.decode(ascend(_Held(criterion, real), space.encode(points)).x)
+    climbed = space.decode(ascend(Held(criterion, real), space.encode(points)).x)
     return climbed, criterion(space.encode(climbed))
 
 
 @dataclass(frozen=True)
-class _Held:
+class Held:
     """A criterion that only its ``free`` coordinates can change: the gradient vanishes along the others."""
 
     criterion: Criterion
@@ -115,6 +115,6 @@ class _Held:
         return value, np.where(self.free, gradient, 0.0)
 
 
-def _distinct(points: list[Point]) -> list[Point]:
+def distinct(points: list[Point]) -> list[Point]:
     """The points without repetitions, in order."""
     return list({tuple(point): point for point in points}.values())

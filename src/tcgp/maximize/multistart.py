@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from scipy.stats import qmc
 
 from tcgp._threads import single_threaded
 from tcgp._typing import ArrayLike, BoolArray, FloatArray, IntArray, RandomState
@@ -15,7 +14,7 @@ from tcgp.criteria.base import Criterion
 from tcgp.maximize.ascent import Ascent, ascend
 from tcgp.maximize.maximum import Maximum, rank_distinct
 
-__all__ = ["maximize"]
+__all__ = ["Compressed", "choose_starts", "clouds", "maximize", "top_and_spread"]
 
 _N_STARTS = 64
 _N_ANCHORS = 100
@@ -96,13 +95,13 @@ def maximize(
     scan, steps = _scan_points(points, dim, n_scan - n_local, n_local, generator)
     values = criterion(scan)
     n_far = n_starts // 3 if n_local else 0
-    near = _choose_starts(scan, values, n_starts - n_far)
-    far = _choose_starts(scan[:-n_local], values[:-n_local], n_far) if n_far else near[:0]
+    near = choose_starts(scan, values, n_starts - n_far)
+    far = choose_starts(scan[:-n_local], values[:-n_local], n_far) if n_far else near[:0]
     chosen = np.concatenate([near, np.setdiff1d(far, near)])
 
-    top, spread = _top_and_spread(values)
+    top, spread = top_and_spread(values)
     scale = min(spread, 1.0)
-    compressed = _Compressed(criterion, top, _KNEE * spread)
+    compressed = Compressed(criterion, top, _KNEE * spread)
     ascent = ascend(
         compressed,
         scan[chosen],
@@ -137,7 +136,7 @@ def _check_anchors(anchors: ArrayLike | None, dim: int) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class _Compressed:
+class Compressed:
     """A criterion f as it is above ``top``, and as top - knee log(1 + (top - f) / knee) below."""
 
     criterion: Criterion
@@ -163,7 +162,7 @@ class _Compressed:
         return np.where(depth > 0.0, self.top - self.knee * np.expm1(depth), h)
 
 
-def _top_and_spread(values: FloatArray) -> tuple[float, float]:
+def top_and_spread(values: FloatArray) -> tuple[float, float]:
     """Largest finite value (0 if there is none), and how far the next few good ones lie below it."""
     finite = np.sort(values[np.isfinite(values)])[::-1]
     if not len(finite):
@@ -185,11 +184,11 @@ def _scan_points(
     steps = np.full(n_global, 0.5 * n_global ** (-1.0 / dim))
     if not n_local:
         return spread, steps
-    cloud, radii = _clouds(anchors, n_local, rng)
+    cloud, radii = clouds(anchors, n_local, rng)
     return np.concatenate([spread, cloud]), np.concatenate([steps, 0.5 * radii])
 
 
-def _clouds(anchors: FloatArray, n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+def clouds(anchors: FloatArray, n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
     """Points around the anchors, most around the first, and their distances from what they are near to."""
     k, dim = anchors.shape
     third = n // 3
@@ -231,12 +230,14 @@ def _clouds(anchors: FloatArray, n: int, rng: np.random.Generator) -> tuple[Floa
 @functools.lru_cache(maxsize=16)
 def _sobol(dim: int, n: int) -> FloatArray:
     """First n Sobol' points; kept, because drawing them costs more than a criterion call."""
+    from scipy.stats import qmc  # half a second, which importing tcgp.maximize need not wait for
+
     points: FloatArray = qmc.Sobol(dim, scramble=False).random_base2(max(n - 1, 1).bit_length())[:n]
     points.setflags(write=False)
     return points
 
 
-def _choose_starts(scan: FloatArray, values: FloatArray, n: int) -> IntArray:
+def choose_starts(scan: FloatArray, values: FloatArray, n: int) -> IntArray:
     """Indices of the n best points that beat their neighbours, or of the best others if these are fewer.
 
     A point that is better than its k nearest neighbours is the seed of a peak (Törn and Viitanen,

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from tcgp import calibration
+from tcgp._bounds import check_bounds
 from tcgp._typing import ArrayLike, Bounds, FloatArray, RandomState
 from tcgp.gp import GaussianProcess, LeaveOneOut, RelaxedGaussianProcess
 from tcgp.gp.interpolator import Interpolator
-from tcgp.gp.units import check_bounds, check_data
+from tcgp.gp.units import check_data
 from tcgp.laws import Law, Normal
 from tcgp.methods.options import check_options
 from tcgp.methods.portfolio import (
@@ -29,11 +30,11 @@ from tcgp.methods.states import check_state
 from tcgp.models import Model
 from tcgp.scoring import leave_one_out_prediction, twcrps
 
-__all__ = ["calibrate", "fit_model", "low_value_score"]
+__all__ = ["COLD_FIT_GROWTH", "above", "calibrate", "fit_model", "low_value_score"]
 
 # A warm start follows one optimum of the likelihood as data come in; a cold fit looks around each time the data
 # have grown by this factor.
-_COLD_FIT_GROWTH = 1.25
+COLD_FIT_GROWTH = 1.25
 # Lengthscales are selected again at every new datum below n = 250, and at every k-th for n = 150 + 50 k: one datum
 # among many hardly moves the optimum, and a selection costs ten times what all else does.
 _REFIT_FROM, _REFIT_STEP = 150, 50
@@ -47,6 +48,7 @@ def fit_model(
     bounds: Bounds | None = None,
     rng: RandomState = None,
     state: Mapping[str, Any] | None = None,
+    level: float | None = None,
     **options: Any,
 ) -> Model:
     """Fit one of the named predictive models to exact evaluations.
@@ -70,11 +72,15 @@ def fit_model(
         Used by ``search="paper"`` and ``"bcrgp"`` only.
     state : mapping, optional
         ``model.state`` of an earlier fit: warm lengthscales and the threshold's memory.
+    level : float, optional
+        The value at which decisions are taken: the limit of a constraint, or the best value that keeps all limits. The
+        smallest value of y by default. Levels of quantiles (``delta``, and where values are relaxed) then refer to the
+        values above it: with a share p of y below ``level``, ``delta`` stands for ``p + (1 - p) delta``.
     **options
         Options of the method. All have ``delta``, ``p_min``, ``w_max``, ``smoothness``, and all but ``"auto"`` have
         ``selection``, ``shortest`` and ``longest``. Further ones are ``search`` and ``rule`` (tcGP), ``n_draws``,
         ``alpha`` and ``draw`` (bcrGP), ``eta`` (onGP), ``least`` (reGP) and ``relax_delta`` (tcreGP). Meanings, ranges
-        and defaults: `tcgp.methods.RECIPES`.
+        and defaults: the table of options in the reference.
 
     Returns
     -------
@@ -97,8 +103,8 @@ def fit_model(
     box = None if bounds is None else check_bounds(bounds, X.shape[1])
     check_state(state, X.shape[1])
     if method in PORTFOLIOS:
-        return _fit_best_member(X, y, method, box, rng, state, options)
-    return _fit(X, y, method, box, rng, state, options)
+        return _fit_best_member(X, y, method, box, rng, state, level, options)
+    return _fit(X, y, method, box, rng, state, level, options)
 
 
 def calibrate(
@@ -107,6 +113,7 @@ def calibrate(
     *,
     rng: RandomState = None,
     state: Mapping[str, Any] | None = None,
+    level: float | None = None,
     **options: Any,
 ) -> Model:
     """Give a fitted interpolator the residual law of a named method; parameters as in `fit_model`.
@@ -119,7 +126,7 @@ def calibrate(
         relaxed = isinstance(interpolator, RelaxedGaussianProcess)
         member = next(m for m in members_of(method) if RECIPES[m.method].relaxed == relaxed)
         given = member_options(method, member, options)
-        return calibrate(interpolator, member.method, rng=rng, state=state, **given)
+        return calibrate(interpolator, member.method, rng=rng, state=state, level=level, **given)
     recipe, y = RECIPES[method], interpolator.y_
     weights = calibration.design_weights(interpolator.unit_points(), w_max=settings["w_max"])
     if recipe.law == "normal" and isinstance(interpolator, RelaxedGaussianProcess):
@@ -128,8 +135,9 @@ def calibrate(
         )  # nothing is calibrated: what matters is where the relaxation starts
     else:
         previous = (state or {}).get("threshold")
+        delta = above(level, settings["delta"], y)
         threshold = calibration.next_threshold(
-            y, weights, delta=settings["delta"], p_min=settings["p_min"], previous=previous
+            y, weights, delta=delta, p_min=settings["p_min"], previous=previous
         )
     loo = interpolator.leave_one_out()
     law = _select_law(recipe.law, y, loo, weights, threshold, np.random.default_rng(rng), settings)
@@ -165,9 +173,23 @@ def _select_law(
     ).law
 
 
-def low_value_score(model: Model) -> float:
+def above(level: float | None, delta: float, y: FloatArray) -> float:
+    """Level of the quantile of y that is the ``delta``-quantile of the values above ``level``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tcgp.methods.fit import above
+    >>> above(3.0, 0.5, np.array([1.0, 2.0, 3.0, 4.0])), above(None, 0.05, np.arange(4.0))
+    (0.75, 0.05)
+    """
+    share = 0.0 if level is None else float(np.mean(y < level))
+    return share + (1.0 - share) * delta
+
+
+def low_value_score(model: Model, level: float | None = None) -> float:
     """How well a model predicts left-out low values: twCRPS below the lower quartile of the data, smaller is better."""
-    threshold = float(np.quantile(model.y, COMPARISON_LEVEL))
+    threshold = float(np.quantile(model.y, above(level, COMPARISON_LEVEL, model.y)))
     return float(twcrps(leave_one_out_prediction(model), model.y, threshold) @ model.weights)
 
 
@@ -178,6 +200,7 @@ def _fit_best_member(
     bounds: FloatArray | None,
     rng: RandomState,
     state: Mapping[str, Any] | None,
+    level: float | None,
     options: Mapping[str, Any],
 ) -> Model:
     """The member of a portfolio that predicts left-out low values best; its ``method`` says which it is.
@@ -189,8 +212,8 @@ def _fit_best_member(
     for member in (members[number] for number in interpolating(members)):
         warm = state if (state or {}).get("method") == member.method else None
         given = member_options(method, member, options)
-        models.append(_fit(X, y, member.method, bounds, rng, warm, given))
-    return min(models, key=low_value_score)
+        models.append(_fit(X, y, member.method, bounds, rng, warm, level, given))
+    return min(models, key=lambda model: low_value_score(model, level))
 
 
 def _fit(
@@ -200,19 +223,20 @@ def _fit(
     bounds: FloatArray | None,
     rng: RandomState,
     state: Mapping[str, Any] | None,
+    level: float | None,
     options: Mapping[str, Any],
 ) -> Model:
     """The model of a single method."""
     recipe = RECIPES[method]
     settings = check_options(method, recipe.options, options)
-    interpolator, n_selected = _fit_interpolator(recipe, settings, X, y, bounds, state or {})
-    model = calibrate(interpolator, method, rng=rng, state=state, **options)
+    interpolator, n_selected = _fit_interpolator(recipe, settings, X, y, bounds, state or {}, level)
+    model = calibrate(interpolator, method, rng=rng, state=state, level=level, **options)
     return replace(model, n_selected=n_selected)
 
 
 def _looks_around(n_before: int, n: int) -> bool:
     """Whether the data have passed a power of the growth factor since the last fit."""
-    before, now = np.floor(np.log([max(n_before, 1), n]) / np.log(_COLD_FIT_GROWTH))
+    before, now = np.floor(np.log([max(n_before, 1), n]) / np.log(COLD_FIT_GROWTH))
     return bool(now > before)
 
 
@@ -223,6 +247,7 @@ def _fit_interpolator(
     y: FloatArray,
     bounds: FloatArray | None,
     state: Mapping[str, Any],
+    level: float | None,
 ) -> tuple[Interpolator, int]:
     """Fit from the warm lengthscales; cold if there are none, and now and then beside the warm fit.
 
@@ -236,9 +261,9 @@ def _fit_interpolator(
             return GaussianProcess(**given, nugget=nugget).fit(
                 X, y, bounds=bounds, start=start, refine=refine
             )
-        level = settings.get("relax_delta", settings["delta"])
+        delta = settings.get("relax_delta", settings["delta"])
         share = settings.get("least", 0) * X.shape[1] / n
-        threshold = float(np.quantile(y, min(max(level, share), 1.0)))
+        threshold = float(np.quantile(y, above(level, min(max(delta, share), 1.0), y)))
         return RelaxedGaussianProcess(threshold, **given).fit(X, y, bounds=bounds, start=start, refine=refine)
 
     n, start = len(y), state.get("lengthscales")

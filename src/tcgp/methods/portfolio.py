@@ -171,7 +171,7 @@ def _median(ordered: Sequence[float]) -> float:
     return 0.5 * (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2])
 
 
-def compress(values: FloatArray, known: FloatArray) -> FloatArray:
+def compress(values: FloatArray, known: FloatArray, share: float = 0.0) -> FloatArray:
     """The values with those above the median of the known ones drawn in: they grow with the logarithm.
 
     Low values matter, and a few huge ones would make a stationary model rough everywhere. Order is kept, and so is
@@ -182,6 +182,8 @@ def compress(values: FloatArray, known: FloatArray) -> FloatArray:
     values : array of shape (m,)
     known : array of shape (n,)
         The data. With their median m, and s its distance to the lowest, a value m + s x becomes m + s log(1 + x).
+    share : float
+        Leave this share of the data out of account: the lowest, where decisions are taken above them.
 
     Returns
     -------
@@ -196,6 +198,8 @@ def compress(values: FloatArray, known: FloatArray) -> FloatArray:
     array([ 1. ,  2. ,  3. , 10.8, 43.1])
     """
     lowest, median = np.min(known), np.median(known)
+    if share:
+        lowest, median = np.quantile(known, [share, 0.5 + 0.5 * share])
     with np.errstate(over="ignore"):
         unit = max(median - lowest, SMALLEST_UNIT * max(abs(lowest), abs(median)))
     if not (median > lowest and np.finfo(float).tiny < unit < np.inf):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tcgp._typing import FloatArray
-from tcgp.methods.fit import fit_model, low_value_score
+from tcgp.methods.fit import above, fit_model, low_value_score
 from tcgp.methods.portfolio import Member, candidates, compress, member_options, members_of, preferred
 from tcgp.models import Model
 
@@ -34,11 +34,14 @@ class Fit:
     member : Member
         Whose model it is.
     model : Model
+    share : float
+        Share of the data below the value at which decisions are taken.
     """
 
     n: int
     member: Member
     model: Model
+    share: float = 0.0
 
 
 class Surrogate:
@@ -81,7 +84,13 @@ class Surrogate:
         self._warned: set[str] = set()
 
     def fit(
-        self, X: FloatArray, y: FloatArray, *, turn: int, seed: np.random.SeedSequence
+        self,
+        X: FloatArray,
+        y: FloatArray,
+        *,
+        turn: int,
+        seed: np.random.SeedSequence,
+        level: float | None = None,
     ) -> tuple[Model, State | None]:
         """The model whose turn it is.
 
@@ -94,6 +103,8 @@ class Surrogate:
             How often the turn has passed on; see `tcgp.methods.portfolio.turns_passed`.
         seed : numpy.random.SeedSequence
             Source of randomness, for the methods that draw.
+        level : float, optional
+            The value at which decisions are taken, see `tcgp.fit_model`.
 
         Returns
         -------
@@ -104,11 +115,13 @@ class Surrogate:
         """
         members = members_of(self.method)
         due = turn % len(members)
-        models = {number: self.fit_member(number, X, y, seed) for number in candidates(self.method, due)}
+        models = {
+            number: self.fit_member(number, X, y, seed, level) for number in candidates(self.method, due)
+        }
         number = due
         if len(models) > 1:
-            number = preferred({i: low_value_score(model) for i, model in models.items()}, due)
-        self.last = Fit(len(y), members[number], models[number])
+            number = preferred({i: low_value_score(model, level) for i, model in models.items()}, due)
+        self.last = Fit(len(y), members[number], models[number], above(level, 0.0, y))
         return models[number], self._record(models, number, len(y))
 
     def remember(self, record: Mapping[str, Any] | None) -> None:
@@ -128,10 +141,17 @@ class Surrogate:
         if self.last is None:
             return None
         n, member, model = self.last.n, self.last.member, self.last.model
-        seen = compress(y, y[:n]) if member.compressed else y
+        seen = compress(y, y[:n], self.last.share) if member.compressed else y
         return model.condition(X[n:], seen[n:]) if n < len(y) else model
 
-    def fit_member(self, number: int, X: FloatArray, y: FloatArray, seed: np.random.SeedSequence) -> Model:
+    def fit_member(
+        self,
+        number: int,
+        X: FloatArray,
+        y: FloatArray,
+        seed: np.random.SeedSequence,
+        level: float | None = None,
+    ) -> Model:
         """The model of a member, fitted to all data."""
         n = len(y)
         if number not in self._latest or self._latest[number][0] != n:
@@ -139,11 +159,12 @@ class Surrogate:
             with _each_warning_once(self._warned):
                 model = fit_model(
                     X,
-                    compress(y, y) if member.compressed else y,
+                    compress(y, y, above(level, 0.0, y)) if member.compressed else y,
                     member.method,
                     bounds=[(0.0, 1.0)] * X.shape[1],
                     rng=np.random.default_rng(seed),
                     state=self.last_state(number, before=n),
+                    level=level,
                     **member_options(self.method, member, self.options),
                 )
             self._latest[number] = (n, model)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -12,8 +13,10 @@ import numpy as np
 from tcgp._typing import FloatArray
 from tcgp.criteria import Criterion, LogExpectedImprovement, LowerConfidenceBound
 from tcgp.criteria.feasibility import Feasibility, WeightedCriterion, stand_in_values
+from tcgp.criteria.limits import ConstrainedCriterion, LogProbability
 from tcgp.laws.tabulated import tabulated
 from tcgp.maximize import Maximum, multistart, smc
+from tcgp.maximize.constrained import rank_constrained
 from tcgp.maximize.inert import spread_inert
 from tcgp.maximize.mixed import rank_all, rank_candidates
 from tcgp.methods.portfolio import turns_passed
@@ -22,19 +25,32 @@ from tcgp.models import Model
 from tcgp.optimizer.history import History
 from tcgp.optimizer.settings import Settings
 from tcgp.optimizer.streams import FIT, INERT, SEARCH, Streams
+from tcgp.region import Region
 from tcgp.space import ENUMERABLE, Point, Space
 
 __all__ = ["Acquisition"]
 
 # Values that stand in for those not known are at least these quantiles of the values known. With 0 for a pending
-# point the model believes its prediction, but no improvement: compared in benchmarks/parallel.py. For failures
-# see benchmarks/failures.py: with the median fewer evaluations fail, but minima beside the failing region are missed.
+# point the model believes its prediction, but no improvement (benchmarks/efficiency/parallel.py). With the median for
+# failures fewer evaluations fail, but minima beside the failing region are missed (benchmarks/reliability/failures.py).
 PENDING_LEVEL, FAILED_LEVEL = 0.0, 0.25
 
 # No point is chosen nearer than this, in every coordinate of the unit cube, to one that is known. Within a tight
 # cluster of data the predicted variance is what rounding leaves of it, and its criterion noise: a run that has
 # found a local minimum would spend its budget there.
 SPACING = 1e-5
+
+
+# The model of an output with a limit: measured by benchmarks/efficiency/constraints.py.
+LIMIT_METHOD, LIMIT_OPTIONS = "tcgp", {"selection": "pooled"}
+
+
+@dataclass(frozen=True)
+class Models:
+    """The models of an iteration: of the objective, and of how far outputs lie above their limits."""
+
+    objective: Model
+    limits: tuple[Model, ...] = ()
 
 
 class Acquisition:
@@ -55,40 +71,80 @@ class Acquisition:
         Fits of the objective, with the states that the history records.
     """
 
-    def __init__(self, space: Space, settings: Settings, history: History, streams: Streams) -> None:
+    def __init__(
+        self,
+        space: Space,
+        settings: Settings,
+        history: History,
+        streams: Streams,
+        region: Region | None = None,
+    ) -> None:
         self.space, self.settings, self.history, self.streams = space, settings, history, streams
+        self.region = region
         self.surrogate = Surrogate(settings.method, settings.options)
+        self.limit_surrogates = [Surrogate(LIMIT_METHOD, LIMIT_OPTIONS) for _ in history.goals.limits]
         for proposal in history.proposals:
-            self.surrogate.remember(proposal.fit)
+            self.remember(proposal.fit)
 
-    def fit(self) -> tuple[Model, dict[str, Any] | None]:
-        """The model of the successes so far, and the record of its fit: see `Surrogate.fit`."""
+    def fit(self) -> tuple[Models, dict[str, Any] | None]:
+        """The models of the successes so far, and the record of their fits: see `Surrogate.fit`."""
         U, y = self.history.successes
-        turn = turns_passed([e.y for e in self.history.evaluations], len(self.history.pending))
-        return self.surrogate.fit(U, y, turn=turn, seed=self.streams.seed(FIT, len(y)))
+        feasible = [e.y if self.history.keeps_limits(e) else None for e in self.history.evaluations]
+        sign = self.history.goals.sign
+        turn = turns_passed([v if v is None else sign * v for v in feasible], len(self.history.pending))
+        level = self.best if self.limit_surrogates else None
+        model, record = self.surrogate.fit(U, y, turn=turn, seed=self.streams.seed(FIT, len(y)), level=level)
+        fits = [self._fit_limit(k, turn) for k in range(len(self.limit_surrogates))]
+        records = {str(k): record for k, (_, record) in enumerate(fits) if record is not None}
+        if records:
+            record = {**(record or {}), "limits": records}
+        return Models(model, tuple(model for model, _ in fits)), record
 
-    def best_new_point(self, model: Model) -> Point | None:
+    def _fit_limit(self, k: int, turn: int) -> tuple[Model, dict[str, Any] | None]:
+        """The model of how far an output lies above its limit: decisions are taken at 0."""
+        U, excess = self.history.successes[0], self.history.excesses[:, k]
+        known = np.isfinite(excess)
+        seed = self.streams.seed(FIT, len(excess), k + 1)
+        return self.limit_surrogates[k].fit(U[known], excess[known], turn=turn, seed=seed, level=0.0)
+
+    def remember(self, record: Mapping[str, Any] | None) -> None:
+        """Add the states of fits that a journal has recorded."""
+        if record is None:
+            return
+        self.surrogate.remember(record if "state" in record else None)
+        for k, limit in record.get("limits", {}).items():
+            self.limit_surrogates[int(k)].remember(limit)
+
+    @property
+    def best(self) -> float | None:
+        """The smallest value that keeps all limits; None if there is none."""
+        y = self.history.successes[1][self.history.feasible]
+        return float(y.min()) if len(y) else None
+
+    def best_new_point(self, models: Models) -> Point | None:
         """The new point with the largest criterion, or None if the criterion knows none worth evaluating."""
-        model = self.informed(model)
-        criterion = self.criterion(model)
-        for x in self._ranked(criterion, model):
+        models = Models(self.informed(models.objective), tuple(map(self._believing, models.limits)))
+        criterion = self.criterion(models)
+        for x in self._ranked(criterion, models.objective):
             if self.history.is_new(x, spacing=SPACING):
                 if not np.isfinite(criterion(self.space.encode([x]))[0]):
                     return None
-                return self._spread(criterion, x, model)
+                return self._spread(criterion, x, models)
         return None
 
-    def trace(self, model: Model, x: Point) -> dict[str, Any]:
-        """What the model was that chose ``x``: see `tcgp.Optimizer`."""
-        best = float(self.history.successes[1].min())
+    def trace(self, models: Models, x: Point) -> dict[str, Any]:
+        """What the models were that chose ``x``: see `tcgp.Optimizer`."""
+        model, best, u = models.objective, self.best, self.space.encode([x])
         numbers = {
             "n": len(self.history.evaluations),
             "beta": getattr(model.law, "beta", None),
             "scale": getattr(model.law, "scale", None),
             "threshold": model.threshold,
             "best": best,
-            "log_ei": float(model.predict(self.space.encode([x])).log_expected_improvement(best)[0]),
+            "log_ei": None if best is None else float(model.predict(u).log_expected_improvement(best)[0]),
         }
+        if models.limits:
+            numbers["log_feasible"] = float(sum(limit.predict(u).logcdf(0.0)[0] for limit in models.limits))
         return {"method": model.method, **{name: _finite_or_none(value) for name, value in numbers.items()}}
 
     def informed(self, model: Model) -> Model:
@@ -106,14 +162,28 @@ class Acquisition:
         ]
         return model.condition(U, np.concatenate(values))
 
-    def criterion(self, model: Model) -> Criterion:
-        """The criterion of the model, weighed by the chance of success where evaluations have failed."""
+    def _believing(self, limit: Model) -> Model:
+        """The model of a limit given its own predictions at the points that are pending."""
+        if not self.history.pending:
+            return limit
+        U = self.space.encode([p.x for p in self.history.pending.values()])
+        return limit.condition(U, limit.predict(U).mean)
+
+    def criterion(self, models: Models) -> Criterion:
+        """The criterion of the models, weighed by the chance that limits are kept and that evaluations succeed."""
+        model, best = models.objective, self.best
         U, y = self.history.successes
-        criterion: Criterion
+        criterion: Criterion | None = None
+        weight = 1.0
         if self.settings.criterion == "ei":
-            criterion, weight = LogExpectedImprovement(model, float(y.min()), tabulated(model.law)), 1.0
+            if best is not None:
+                criterion = LogExpectedImprovement(model, best, tabulated(model.law))
         else:
             criterion, weight = LowerConfidenceBound(model, self.settings.epsilon), _standard_deviation(y)
+        if models.limits:
+            limits = [LogProbability(limit, 0.0) for limit in models.limits]
+            criterion = ConstrainedCriterion(criterion, limits, weight)
+        assert criterion is not None
         failed = self.history.failures
         if not len(failed):
             return criterion
@@ -122,21 +192,28 @@ class Acquisition:
     def _ranked(self, criterion: Criterion, model: Model) -> list[Point]:
         """Points with a large criterion, the best first; all new ones if the space has few."""
         if self.space.size <= ENUMERABLE:
-            return rank_all(criterion, self.space, self.history.remaining())
+            return rank_all(criterion, self.space, self.history.remaining(self.region))
         U, y = self.history.successes
+        excess = np.maximum(self.history.excesses, 0.0).sum(axis=1)
+        anchors = U[np.lexsort([y, excess])]
+        rng = self.streams.rng(SEARCH, len(self.history.proposals))
+        if self.region is not None:
+            return rank_constrained(criterion, self.region, anchors=anchors, rng=rng)
         return rank_candidates(
-            criterion,
-            self.space,
-            maximize=self._maximizer(model),
-            anchors=U[np.argsort(y, kind="stable")],
-            rng=self.streams.rng(SEARCH, len(self.history.proposals)),
+            criterion, self.space, maximize=self._maximizer(model), anchors=anchors, rng=rng
         )
 
-    def _spread(self, criterion: Criterion, x: Point, model: Model) -> Point:
-        """Move a maximizer of log EI along real parameters that the model takes to have no effect."""
-        if self.settings.criterion != "ei" or self.settings.maximizer != "multistart":
+    def _spread(self, criterion: Criterion, x: Point, models: Models) -> Point:
+        """Move a maximizer of log EI along real parameters that all models take to have no effect."""
+        if (
+            self.settings.criterion != "ei"
+            or self.settings.maximizer != "multistart"
+            or self.region is not None
+        ):
             return x
-        lengthscales = np.where(self.space.real_coordinates, model.lengthscales, 0.0)
+        model = models.objective
+        shortest = np.min([model.lengthscales, *(limit.lengthscales for limit in models.limits)], axis=0)
+        lengthscales = np.where(self.space.real_coordinates, shortest, 0.0)
         rng = self.streams.rng(INERT, len(self.history.proposals))
         u = self.space.encode([x])[0]
         moved = self.space.decode(spread_inert(criterion, u, lengthscales, model.X, rng)[None])[0]

@@ -12,7 +12,7 @@ __all__ = ["DESIGNS", "default_size", "initial_design"]
 DESIGNS = ("uniform", "lhs", "sobol")
 
 # Points for each parameter: the paper's number, and that of a portfolio, which does not need as many. Measured by
-# benchmarks/auto.py.
+# benchmarks/efficiency/auto.py.
 PER_PARAMETER, PER_PARAMETER_AUTO = 10, 4
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcgp._text import shorten
-from tcgp._typing import FloatArray
+from tcgp._typing import BoolArray, FloatArray
+from tcgp.goals import Goals, Margin, interpret
 from tcgp.space import Point, Space
 
-__all__ = ["SAME_POINT", "Evaluation", "History", "Proposal", "SpaceExhausted", "interpret"]
+if TYPE_CHECKING:
+    from tcgp.region import Region
+
+__all__ = ["SAME_POINT", "Evaluation", "History", "Proposal", "SpaceExhausted"]
 
 # Two points nearer than this in every coordinate of the unit cube count as one. At a smooth minimum they
 # differ by about 1e-14 of the function's range, which is rounding; and the Matern correlation of such a pair
@@ -34,13 +37,15 @@ class Evaluation:
     ----------
     x : tuple
     y : float or None
-        None if the evaluation failed.
+        Value of the objective, with the user's sign; None if the evaluation failed.
     reason : str or None
         Why it failed.
     seconds : float or None
         How long it took, if that is known; it tells the people who watch, and decides nothing.
     id : int or None
         Number of the proposal that it answers; None for a point that was not asked for.
+    outputs : dict or None
+        All outputs by name, if the function has several; None for one that is missing or not finite.
     """
 
     x: Point
@@ -48,6 +53,7 @@ class Evaluation:
     reason: str | None = None
     seconds: float | None = field(default=None, compare=False, repr=False)
     id: int | None = field(default=None, repr=False)
+    outputs: dict[str, float | None] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "x", tuple(self.x))  # nobody can change what was told
@@ -58,7 +64,14 @@ class Evaluation:
         return self.y is None
 
     @classmethod
-    def of(cls, x: Point, y: object, reason: str | None = None, seconds: float | None = None) -> Evaluation:
+    def of(
+        cls,
+        x: Point,
+        y: object,
+        reason: str | Mapping[str, str] | None = None,
+        seconds: float | None = None,
+        goals: Goals | None = None,
+    ) -> Evaluation:
         """What a function's answer ``y`` at ``x`` means.
 
         Examples
@@ -69,21 +82,36 @@ class Evaluation:
         >>> Evaluation.of([0.5], "rubbish").reason
         "'rubbish' is not a number"
         """
-        if reason is not None and not isinstance(reason, str):
-            raise ValueError(f"reason must be a string or None, got {reason!r}")
+        reasons = reason if isinstance(reason, Mapping) else {}
+        given = None if isinstance(reason, Mapping) else reason
+        if not all(isinstance(text, str) for text in (given or "", *reasons.values())):
+            raise ValueError(
+                f"reason must be a string, a mapping from outputs to strings, or None, got {reason!r}"
+            )
         if seconds is not None and not (isinstance(seconds, numbers.Real) and 0.0 <= seconds < math.inf):
             raise ValueError(f"seconds must be a number >= 0 or None, got {seconds!r}")
-        value, why = interpret(y)
+        if goals is None:
+            (value, why), outputs = interpret(y), None
+        else:
+            value, outputs, why = goals.read(y, reasons)
         duration = None if seconds is None else float(seconds)
-        return cls(x, value, None if value is not None else reason or why, duration)
+        return cls(x, value, None if value is not None else given or why, duration, outputs=outputs)
+
+    def to_json(self) -> dict[str, Any]:
+        """All there is to keep, for a journal."""
+        fields = {"id": self.id, **asdict(self)}
+        if self.outputs is None:
+            del fields["outputs"]
+        return fields
 
     def same_outcome(self, other: Evaluation) -> bool:
         """Whether two evaluations of a point agree."""
-        return self.y == other.y
+        return self.y == other.y and self.outputs == other.outputs
 
     def outcome(self) -> str:
-        """The value, or that it failed, in a word."""
-        return "a failure" if self.y is None else repr(self.y)
+        """The value, or that it failed, in a word; and the outputs, if there are some."""
+        value = "a failure" if self.y is None else repr(self.y)
+        return value if self.outputs is None else f"{value} with the outputs {self.outputs!r}"
 
 
 @dataclass(frozen=True)
@@ -101,7 +129,7 @@ class Proposal:
     trace : dict or None
         What the model was, if there was one: see `tcgp.Optimizer`.
     fit : dict or None
-        States of the models that were fitted for it: see `tcgp.methods.surrogate.Surrogate`.
+        States of the models that were fitted for it: see ``tcgp.methods.surrogate.Surrogate``.
     """
 
     id: int
@@ -120,6 +148,8 @@ class History:
     Parameters
     ----------
     space : Space
+    goals : Goals, optional
+        What is wanted of the evaluations; by default a small value.
 
     Attributes
     ----------
@@ -131,8 +161,9 @@ class History:
         Proposals without an answer, by their number.
     """
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: Space, goals: Goals | None = None) -> None:
         self.space = space
+        self.goals = goals or Goals(space)
         self.proposals: list[Proposal] = []
         self.evaluations: list[Evaluation] = []
         self.pending: dict[int, Proposal] = {}
@@ -140,9 +171,9 @@ class History:
         self._codes: dict[tuple[Any, ...], list[float]] = {}  # of all points, evaluated or pending
         self._best: Evaluation | None = None
         # Made when they are asked for, of what has come since. Each is replaced at once: threads may look at any time.
-        none = _frozen(np.empty((0, space.dim)))
-        self._matrix = none
-        self._made: tuple[int, FloatArray, FloatArray, FloatArray] = (0, none, _frozen(np.empty(0)), none)
+        self._matrix = _frozen(np.empty((0, space.dim)))
+        none = np.empty((0, space.dim))
+        self._made = _Arrays(0, none, np.empty(0), np.empty((0, len(self.goals.limits))), none)
 
     @property
     def n_done(self) -> int:
@@ -160,7 +191,7 @@ class History:
         self.evaluations.append(evaluation)
         self._by_point[tuple(evaluation.x)] = evaluation
         self._remember(evaluation.x)
-        if evaluation.y is not None and (self._best is None or evaluation.y < self._best.y):  # type: ignore[operator]
+        if self.keeps_limits(evaluation) and (self._best is None or self._is_better(evaluation, self._best)):
             self._best = evaluation
         if evaluation.id is not None:
             del self.pending[evaluation.id]
@@ -214,11 +245,14 @@ class History:
             return True
         return bool(np.abs(self.codes - self.space.encode([x])).max(axis=1).min() > spacing)
 
-    def remaining(self) -> list[Point]:
-        """All points of a finite space that are neither evaluated nor pending."""
+    def remaining(self, region: Region | None = None) -> list[Point]:
+        """All points of a finite space, or of the allowed part of it, that are neither evaluated nor pending."""
         points = [point for point in self.space.points() if self.is_new(point)]
+        if region is not None:
+            points = [point for point, ok in zip(points, region.allows(points), strict=True) if ok]
         if not points:
-            raise SpaceExhausted(f"all {self.space.size} points of the space are evaluated or pending")
+            which = "allowed points" if region is not None else f"{self.space.size} points"
+            raise SpaceExhausted(f"all {which} of the space are evaluated or pending")
         return points
 
     @property
@@ -235,41 +269,109 @@ class History:
 
     @property
     def best(self) -> Evaluation | None:
-        """The first evaluation with the smallest value, or None if none has succeeded."""
+        """The first of the best evaluations that keep all limits, or None if there is none."""
         return self._best
 
     @property
+    def least_violating(self) -> Evaluation | None:
+        """The evaluation that comes nearest to keeping all limits, or None if none has succeeded."""
+        return self._succeeded[int(np.argmin(self.violations))] if self._succeeded else None
+
+    @property
+    def violations(self) -> FloatArray:
+        """How far each success is from keeping all limits, of shape (n,): zero if it does.
+
+        Excesses over a limit are measured in units of their standard deviation over all evaluations.
+        """
+        excess = np.maximum(self.excesses, 0.0)
+        scale = np.nanstd(self.excesses, axis=0) if len(excess) else np.ones(excess.shape[1])
+        total = (excess / np.where(scale > 0.0, scale, 1.0)).sum(axis=1)
+        return np.where(np.isnan(total), np.inf, total)
+
+    @property
     def successes(self) -> tuple[FloatArray, FloatArray]:
-        """Codes (n, dim) and values (n,) of the evaluations that succeeded, in order; not to be written to."""
-        return self._arrays()[1:3]
+        """Codes (n, dim) and values (n,) of the evaluations that succeeded, in order; not to be written to.
+
+        Small values are good: a goal to maximize turns the sign.
+        """
+        arrays = self._arrays()
+        return arrays.codes, arrays.values
+
+    @property
+    def excesses(self) -> FloatArray:
+        """How far each success lies above each limit, of shape (n, k); negative where the limit is kept."""
+        return self._arrays().excesses
+
+    @property
+    def output_names(self) -> list[str]:
+        """All outputs that evaluations have: those that goals name first, the others in order of appearance."""
+        seen = dict.fromkeys(name for e in self.evaluations for name in e.outputs or ())
+        wanted = self.goals.outputs
+        return [*(n for n in wanted if n in seen), *(n for n in seen if n not in wanted)]
+
+    @property
+    def feasible(self) -> BoolArray:
+        """Whether each success keeps all limits, of shape (n,)."""
+        return np.asarray((self.excesses <= 0.0).all(axis=1))
+
+    @property
+    def failures(self) -> FloatArray:
+        """Codes of the evaluations that failed, of shape (m, dim); not to be written to."""
+        return self._arrays().failures
 
     @property
     def has_contrast(self) -> bool:
         """Whether at least two different values are known: without them there is nothing to model."""
         return len(np.unique(self.successes[1])) > 1
 
-    @property
-    def failures(self) -> FloatArray:
-        """Codes of the evaluations that failed, of shape (m, dim); not to be written to."""
-        return self._arrays()[3]
+    def keeps_limits(self, evaluation: Evaluation) -> bool:
+        """Whether an evaluation succeeded and keeps all limits."""
+        return not evaluation.failed and all(excess <= 0.0 for excess in self._excesses_of(evaluation))
 
-    def _arrays(self) -> tuple[int, FloatArray, FloatArray, FloatArray]:
-        """Number of the evaluations; codes and values of those that succeeded; codes of those that failed."""
-        n, U, y, F = self._made
-        new = self.evaluations[n:]
+    def margins(self, evaluation: Evaluation) -> list[Margin]:
+        """How an evaluation that succeeded stands with each limit."""
+        if not self.goals.limits:
+            return []
+        values = self.goals.limit_values(evaluation.x, evaluation.outputs)
+        # Tenths are left out at both ends: one value at a pole must not make all others look alike.
+        low, high = np.nanquantile(self.excesses, [0.1, 0.9], axis=0)
+        return [
+            Margin(limit, limit.sign * value, value - limit.bound, float(spread))
+            for limit, value, spread in zip(self.goals.limits, values, high - low, strict=True)
+        ]
+
+    @property
+    def _succeeded(self) -> list[Evaluation]:
+        return [e for e in self.evaluations if not e.failed]
+
+    def _excesses_of(self, evaluation: Evaluation) -> list[float]:
+        values = self.goals.limit_values(evaluation.x, evaluation.outputs)
+        return [value - limit.bound for value, limit in zip(values, self.goals.limits, strict=True)]
+
+    def _arrays(self) -> _Arrays:
+        """The evaluations as arrays, those that have come since they were last asked for added."""
+        made, new = self._made, self.evaluations[self._made.n :]
+        if not new:
+            return made
         done, failed = [e for e in new if not e.failed], [e for e in new if e.failed]
-        if done:
-            values = np.array([e.y for e in done], dtype=np.float64)
-            U, y = self._stacked(U, done), _frozen(np.concatenate([y, values]))
-        if failed:
-            F = self._stacked(F, failed)
-        if new:
-            self._made = n + len(new), U, y, F
+        values = [self.goals.sign * (e.y or 0.0) for e in done]
+        excesses = np.array([self._excesses_of(e) for e in done], dtype=np.float64)
+        self._made = _Arrays(
+            made.n + len(new),
+            self._stacked(made.codes, done),
+            np.concatenate([made.values, values]),
+            np.vstack([made.excesses, excesses.reshape(len(done), len(self.goals.limits))]),
+            self._stacked(made.failures, failed),
+        )
         return self._made
 
     def _stacked(self, codes: FloatArray, evaluations: list[Evaluation]) -> FloatArray:
         """The codes, and those of the evaluations below them."""
-        return _frozen(np.vstack([codes, [self._codes[tuple(e.x)] for e in evaluations]]))
+        new = [self._codes[tuple(e.x)] for e in evaluations]
+        return np.vstack([codes, np.array(new).reshape(len(new), self.space.dim)])
+
+    def _is_better(self, one: Evaluation, other: Evaluation) -> bool:
+        return self.goals.sign * (one.y or 0.0) < self.goals.sign * (other.y or 0.0)
 
     def _remember(self, x: Point) -> None:
         self._codes.setdefault(tuple(x), self.space.encode([x])[0].tolist())
@@ -281,24 +383,16 @@ def _frozen(array: FloatArray) -> FloatArray:
     return array
 
 
-def interpret(answer: object) -> tuple[float | None, str | None]:
-    """A function's answer as a finite float, or None and the reason why it is not one.
+@dataclass(frozen=True)
+class _Arrays:
+    """The first n evaluations as arrays that nobody can write to."""
 
-    Examples
-    --------
-    >>> from tcgp.optimizer.history import interpret
-    >>> interpret(3), interpret(float("inf"))
-    ((3.0, None), (None, 'the value is inf'))
-    """
-    if answer is None:
-        return None, "there is no value"
-    if isinstance(answer, np.ndarray) and answer.size == 1:
-        answer = answer.item()
-    try:
-        # float("1e3") works, but a function that returns text has gone astray.
-        value = None if isinstance(answer, str | bytes) else float(answer)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        value = None
-    if value is None:
-        return None, f"{shorten(repr(answer))} is not a number"
-    return (value, None) if math.isfinite(value) else (None, f"the value is {value}")
+    n: int
+    codes: FloatArray
+    values: FloatArray
+    excesses: FloatArray
+    failures: FloatArray
+
+    def __post_init__(self) -> None:
+        for array in (self.codes, self.values, self.excesses, self.failures):
+            _frozen(array)

@@ -56,7 +56,7 @@ class Journal:
     """An open journal, locked against other processes.
 
     A journal opened a second time in the same process passes to the one who opened it last. A journal that someone
-    else changes goes on in a rescue file beside it, a journal in its own right: see `KeptFile`.
+    else changes goes on in a rescue file beside it, a journal in its own right: see ``KeptFile``.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ from tcgp.optimizer.history import SpaceExhausted
 from tcgp.optimizer.journal import JournalError, check_path, uninterrupted
 from tcgp.optimizer.optimizer import Optimizer
 from tcgp.optimizer.progress import ProgressLine
-from tcgp.optimizer.settings import Settings
+from tcgp.optimizer.settings import Settings, split_constraints, wanted_output
 from tcgp.optimizer.workers import Crew, Outcome, WorkersError, check_workers, crew_for
 from tcgp.space import Point, Space
 
@@ -65,6 +65,9 @@ def minimize(
     *,
     n_evals: int,
     method: str = "auto",
+    objective: str | None = None,
+    constraints: object = (),
+    maximize: bool | str = False,
     criterion: str = "ei",
     n_initial: int | None = None,
     x0: object = None,
@@ -89,9 +92,9 @@ def minimize(
     Parameters
     ----------
     fun : callable
-        ``fun(x) -> float``. It gets an array of shape (d,) if all parameters are real, a dict if they have
-        names, and a list otherwise. An exception, None, NaN or an infinity is a failed evaluation: it is
-        recorded with its reason, and the search goes on elsewhere.
+        ``fun(x) -> float``, or to a mapping of named outputs. It gets an array of shape (d,) if all parameters are
+        real, a dict if they have names, and a list otherwise. An exception, None, NaN or an infinity is a failed
+        evaluation: it is recorded with its reason, and the search goes on elsewhere.
     bounds : sequence of (low, high), scipy.optimize.Bounds, Space, or what `Space` takes
         The parameters.
     n_evals : int
@@ -99,6 +102,13 @@ def minimize(
     method : str
         Predictive model; see `tcgp.Optimizer` for ``"auto"`` and `tcgp.fit_model` for the others; ``"tcgp"`` is the
         paper's.
+    objective : str, optional
+        Name of the output to minimize, if ``fun`` returns a mapping.
+    constraints : str, or sequence of str, callables and SciPy constraints
+        ``"stress <= 250"`` (an output: learned along the run) or ``"width <= 0.5 * height"`` (parameters alone: never
+        violated); see `tcgp.Optimizer`.
+    maximize : bool or str
+        Whether large values are good; or the name of the output to maximize. Results keep the sign of ``fun``.
     criterion : {"ei", "lcb"}
         Expected improvement, or the lower confidence bound of level ``epsilon``.
     n_initial : int, optional
@@ -123,7 +133,7 @@ def minimize(
     maximizer : {"multistart", "smc"}
         How the criterion is maximized: gradient search from many starts, or the paper's SMC + SLSQP.
     target : float, optional
-        Stop once a value is as low as this.
+        Stop once a value that keeps all constraints is as low as this, or as high with ``maximize``.
     max_time : float, optional
         Stop after this many seconds; an evaluation in this process is not cut short.
     initial_design : {"uniform", "lhs", "sobol"}
@@ -160,7 +170,10 @@ def minimize(
         raise TypeError(f"callback must be callable or None, got {callback!r}")
     space = Space(bounds)
     limits = Limits(n_evals, target, max_time, stop_when_log_ei_below)
+    texts, others = split_constraints(constraints)
     wanted = Settings(
+        **wanted_output(objective, maximize),
+        constraints=texts,
         method=method,
         criterion=criterion,
         n_initial=n_initial,
@@ -175,7 +188,7 @@ def minimize(
         check_path("journal", journal)
     if report is not None:
         _check_report(report)
-    optimizer = _start_or_resume(space, journal, wanted, rng, n_evals)
+    optimizer = _start_or_resume(space, journal, wanted, others, rng, n_evals)
     try:
         given.give(optimizer)
         reporter = None if report is None else _reporter(report, optimizer, n_evals)
@@ -191,7 +204,9 @@ def minimize(
         optimizer.close()
     result = optimizer.result()
     message = stopped
-    if result.failures and not result.success:
+    if result.x is not None and not result.success:
+        message += "; no evaluation keeps all constraints: x is the one that comes nearest to it"
+    elif result.failures and not result.success:
         message += f"; no evaluation succeeded, the last one because: {result.failures[-1][1]}"
     result.update(
         nfev=optimizer.history.n_done,
@@ -314,7 +329,10 @@ class _Watchers:
         self._optimizer, self._callback, self._reporter = optimizer, callback, reporter
         self.asked_to_stop = False
         self.message = "an error ended the run"  # unless it ends otherwise
-        self._line = ProgressLine(n_evals, optimizer.history.n_done) if progress else None
+        self._line: ProgressLine | None = None
+        if progress:
+            value = "value that keeps all constraints" if optimizer.history.goals.limits else "value"
+            self._line = ProgressLine(n_evals, optimizer.history.n_done, without_best=f"no {value} yet")
 
     def look(self) -> None:
         """Show what there is after an evaluation."""
@@ -356,14 +374,16 @@ def _start_or_resume(
     space: Space,
     journal: str | os.PathLike[str] | None,
     wanted: Settings,
+    others: list[Any],
     rng: RandomState,
     n_evals: int,
 ) -> Optimizer:
     """A new optimizer, or the one its journal records if that is of the same problem."""
     if journal is None or not os.path.exists(journal) or os.path.getsize(journal) == 0:
-        settings = wanted.completed(len(space), n_evals)
-        return Optimizer(space, rng=rng, journal=journal, **asdict(settings))
-    optimizer = Optimizer.resume(journal)
+        given = asdict(wanted.completed(len(space), n_evals))
+        given["constraints"] = [*given["constraints"], *others]
+        return Optimizer(space, rng=rng, journal=journal, **given)
+    optimizer = Optimizer.resume(journal, constraints=others)
     try:
         _check_same_problem(optimizer, space, wanted, rng, journal)
     except BaseException:
@@ -394,8 +414,8 @@ def _check_same_problem(
 
 
 def _reached(optimizer: Optimizer, target: float | None) -> bool:
-    best = optimizer.history.best
-    return target is not None and best is not None and best.y is not None and best.y <= target
+    best, sign = optimizer.history.best, optimizer.history.goals.sign
+    return target is not None and best is not None and best.y is not None and sign * (best.y - target) <= 0.0
 
 
 def _without_promise(optimizer: Optimizer, limit: float | None) -> bool:

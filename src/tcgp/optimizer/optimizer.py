@@ -8,7 +8,7 @@ import logging
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -22,7 +22,7 @@ from tcgp.optimizer.history import Evaluation, History, Proposal, SpaceExhausted
 from tcgp.optimizer.journal import DetachedJournal, Journal, JournalError, JournalRescued, uninterrupted
 from tcgp.optimizer.proposer import Proposer
 from tcgp.optimizer.replay import Campaign, read_campaign, replay
-from tcgp.optimizer.settings import Settings, check_positive_integer
+from tcgp.optimizer.settings import Settings, check_positive_integer, split_constraints, wanted_output
 from tcgp.optimizer.streams import Streams
 from tcgp.space import Space
 
@@ -74,6 +74,15 @@ class Optimizer:
         the other if that one predicts left-out low values twice as well. ``"tcgp"`` is the paper's method.
     criterion : {"ei", "lcb"}
         Expected improvement, or the lower confidence bound of level ``epsilon``.
+    objective : str, optional
+        Name of the output to minimize, of a function with several. Evaluations are then mappings of outputs.
+    constraints : str, or sequence of str, callables and SciPy constraints
+        ``"stress <= 250"`` is about an output, and learned along the run; ``"width <= 0.5 * height"`` is about
+        parameters alone (``x0``, ``x1``, ... where they have no names), and no point that violates it is proposed. So
+        are a `scipy.optimize.LinearConstraint` or `NonlinearConstraint`, and a callable that takes a point and returns
+        whether it is allowed; these are not journaled, and must be given again to `resume`.
+    maximize : bool or str
+        Whether large values are good; or the name of the output to maximize.
     n_initial : int, optional
         Size of the initial design; by default 10 per parameter, 4 with ``"auto"``. Points told count, and so do
         failures.
@@ -113,6 +122,9 @@ class Optimizer:
         space: object,
         *,
         method: str = "auto",
+        objective: str | None = None,
+        constraints: object = (),
+        maximize: bool | str = False,
         criterion: str = "ei",
         n_initial: int | None = None,
         rng: RandomState = None,
@@ -123,7 +135,10 @@ class Optimizer:
         options: Mapping[str, Any] | None = None,
     ) -> None:
         parameters = Space(space)
+        texts, others = split_constraints(constraints)
         settings = Settings(
+            **wanted_output(objective, maximize),
+            constraints=texts,
             method=method,
             criterion=criterion,
             n_initial=n_initial,
@@ -132,20 +147,26 @@ class Optimizer:
             epsilon=epsilon,
             options={} if options is None else options,
         )
-        self._begin(parameters, settings.completed(len(parameters)), Streams.of(rng), History(parameters))
+        history = History(parameters, settings.goals(parameters))
+        self._begin(parameters, settings.completed(len(parameters)), Streams.of(rng), history, others)
         if journal is not None:
             self._start_journal(journal)
 
-    def _begin(self, space: Space, settings: Settings, streams: Streams, history: History) -> None:
+    def _begin(
+        self, space: Space, settings: Settings, streams: Streams, history: History, constraints: Sequence[Any]
+    ) -> None:
         self.space, self.settings, self.history = space, settings, history
         self._streams = streams
-        self._proposer = Proposer(space, settings, history, streams)
+        self._proposer = Proposer(space, settings, history, streams, [*history.goals.known, *constraints])
+        self._n_not_journaled = len(constraints)
         self._journal: Journal | DetachedJournal | None = None
         self._reoffered: deque[Proposal] = deque()
         self._lock = threading.RLock()
 
     @classmethod
-    def resume(cls, journal: str | os.PathLike[str], *, reoffer: bool = True) -> Optimizer:
+    def resume(
+        cls, journal: str | os.PathLike[str], *, reoffer: bool = True, constraints: object = ()
+    ) -> Optimizer:
         """Continue the run that a journal records, exactly as it would have gone on.
 
         Parameters
@@ -154,6 +175,8 @@ class Optimizer:
         reoffer : bool
             Whether `ask` first offers again the points that were asked and never told, in order. False leaves
             them pending, for evaluations that still run elsewhere.
+        constraints : sequence
+            The constraints of the run that are no text, which a journal cannot keep.
 
         Returns
         -------
@@ -165,7 +188,7 @@ class Optimizer:
         try:
             if opened.record is None:
                 raise JournalError(f"the journal {str(journal)!r} is empty: there is nothing to resume")
-            optimizer = cls._of(replay(opened.record, str(journal)))
+            optimizer = cls._of(replay(opened.record, str(journal)), split_constraints(constraints)[1])
         except BaseException:
             opened.close()
             raise
@@ -180,12 +203,20 @@ class Optimizer:
 
         It has no journal: what it is told is kept nowhere.
         """
-        return cls._of(read_campaign(journal))
+        campaign = read_campaign(journal)
+        return cls._of(campaign, [None] * campaign.header.get("constraints_not_kept", 0))
 
     @classmethod
-    def _of(cls, campaign: Campaign) -> Optimizer:
+    def _of(cls, campaign: Campaign, constraints: Sequence[Any]) -> Optimizer:
+        n = campaign.header.get("constraints_not_kept", 0)
+        if len(constraints) != n:
+            raise JournalError(
+                f"the run has {n} constraints that are no text, which its journal cannot keep: give them to "
+                f"tcgp.Optimizer.resume(journal, constraints=[...]), got {len(constraints)}"
+            )
         optimizer = cls.__new__(cls)
-        optimizer._begin(campaign.space, campaign.settings, Streams(campaign.seed), campaign.history)
+        streams = Streams(campaign.seed)
+        optimizer._begin(campaign.space, campaign.settings, streams, campaign.history, constraints)
         return optimizer
 
     # ---- asking and telling ----
@@ -231,17 +262,26 @@ class Optimizer:
             with self._kept({"event": "ask", **asdict(proposal)}):
                 self.history.add_proposal(proposal)
                 if proposal.fit is not None:
-                    self.surrogate.remember(proposal.fit)
+                    self._proposer.acquisition.remember(proposal.fit)
                 self._reoffered.append(proposal)
         return self._reoffered.popleft()
 
     @_atomic
     def enqueue(self, x: object) -> None:
         """Have `ask` offer the point ``x`` before any of its own, unless it is known already."""
-        self._proposer.queue.append(self.space.check(x))
+        point = self.space.check(x)
+        self._proposer.check_allowed(point)
+        self._proposer.queue.append(point)
 
     @_atomic
-    def tell(self, x: object, y: object, *, reason: str | None = None, seconds: float | None = None) -> None:
+    def tell(
+        self,
+        x: object,
+        y: object,
+        *,
+        reason: str | Mapping[str, str] | None = None,
+        seconds: float | None = None,
+    ) -> None:
         """Report the value of the function at a point, or at several.
 
         Any point of the space may be told, asked or not. Telling the same again is ignored; another value for
@@ -250,11 +290,11 @@ class Optimizer:
         Parameters
         ----------
         x : point, or list of points
-        y : float, or list of floats
-            NaN, an infinity or None means that the evaluation failed: the point stays in the history, out of
-            the model and out of the best.
-        reason : str, optional
-            Why an evaluation failed.
+        y : float or mapping, or list of them
+            The value, or all outputs by name if ``objective`` names one. NaN, an infinity or None means that the
+            evaluation failed: the point stays in the history, out of the model and out of the best.
+        reason : str or mapping, optional
+            Why an evaluation failed; or, by their names, why outputs have no value.
         seconds : float, optional
             How long each evaluation took: for the report, and for nothing else.
         """
@@ -266,14 +306,14 @@ class Optimizer:
             if len(points) != len(values):
                 raise ValueError(f"x and y must have equal lengths, got {len(points)} and {len(values)}")
         told = [
-            Evaluation.of(self.space.check(point), value, reason, seconds)
+            Evaluation.of(self.space.check(point), value, reason, seconds, self.history.goals)
             for point, value in zip(points, values, strict=True)
         ]
         self._check_open()
         new = self.history.answering(self.history.unknown(told))
         if not new:
             return
-        with self._kept(*({"event": "tell", "id": e.id, **asdict(e)} for e in new)):
+        with self._kept(*({"event": "tell", **e.to_json()} for e in new)):
             for evaluation in new:
                 self.history.add_evaluation(evaluation)
             answered = {evaluation.id for evaluation in new}
@@ -287,9 +327,9 @@ class Optimizer:
     @_atomic
     def result(self) -> Result:
         """What is known so far, in the form that `tcgp.minimize` returns."""
-        from tcgp.optimizer.result import result_of  # loads SciPy
+        from tcgp.optimizer.result import Result  # loads SciPy
 
-        return result_of(self)
+        return Result.of(self)
 
     # ---- what is known ----
 
@@ -319,6 +359,11 @@ class Optimizer:
         return self._proposer.acquisition.surrogate
 
     @property
+    def limit_surrogates(self) -> list[Surrogate]:
+        """For each limit on outputs, fits of how far they lie above it, ``history.excesses``."""
+        return list(self._proposer.acquisition.limit_surrogates)
+
+    @property
     def model(self) -> Model | None:
         """Model behind the last point that one chose, on the unit cube; None before that, and after a resume.
 
@@ -330,7 +375,7 @@ class Optimizer:
     @_atomic
     def update_model(self) -> Model:
         """Fit the model whose turn it is to all evaluations, as for the next point: it becomes `model`."""
-        return self._proposer.acquisition.fit()[0]
+        return self._proposer.acquisition.fit()[0].objective
 
     def fit_model(self) -> Model:
         """Fit the method of this run to all evaluations; the model takes points as `tell` does.
@@ -339,7 +384,7 @@ class Optimizer:
         -------
         SpaceModel
             A `tcgp.Model` whose ``predict`` takes points in the user's units: mappings where parameters have names, and
-            choices by their names.
+            choices by their names. With ``maximize`` it is a model of the negated values.
 
         Examples
         --------
@@ -426,6 +471,8 @@ class Optimizer:
                 "or choose another file"
             )
         header = {"space": self.space.to_json(), "settings": asdict(self.settings), "seed": self.seed}
+        if self._n_not_journaled:
+            header["constraints_not_kept"] = self._n_not_journaled
         journal.start({"software": f"tcgp {__version__}", **header})
         self._journal = journal
 

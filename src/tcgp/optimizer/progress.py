@@ -23,13 +23,20 @@ class ProgressLine:
         How many of them were made before now.
     stream : file, optional
         Standard error by default. If nobody reads it any more, the line is not shown, and the run goes on.
+    without_best : str
+        What to say as long as there is no best value.
     """
 
-    def __init__(self, total: int, before: int = 0, stream: TextIO | None = None) -> None:
-        self.total, self.before = total, before
-        self.stream: TextIO | None = (
-            sys.stderr if stream is None else stream
-        )  # None if it was closed from the start
+    def __init__(
+        self,
+        total: int,
+        before: int = 0,
+        stream: TextIO | None = None,
+        without_best: str = "no value yet",
+    ) -> None:
+        self.total, self.before, self.without_best = total, before, without_best
+        # None if it was closed from the start
+        self.stream: TextIO | None = sys.stderr if stream is None else stream
         self._start = time.monotonic()
         self._shown = -SECONDS_BETWEEN_LINES
         self._length = 0
@@ -48,7 +55,7 @@ class ProgressLine:
     def _line(self, done: int, best: float | None, failed: int, elapsed: float) -> str:
         filled = min(WIDTH * done // max(self.total, 1), WIDTH)
         parts = [f"[{'#' * filled}{'.' * (WIDTH - filled)}] {done}/{self.total}"]
-        parts.append("no value yet" if best is None else f"best {best:.6g}")
+        parts.append(self.without_best if best is None else f"best {best:.6g}")
         if failed:
             parts.append(f"{failed} failed")
         parts.append(_clock(elapsed))

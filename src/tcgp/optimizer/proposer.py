@@ -6,8 +6,9 @@ import itertools
 import math
 import time
 from collections import deque
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from tcgp.space import ENUMERABLE, Point, Space
 
 if TYPE_CHECKING:
     from tcgp.optimizer.acquisition import Acquisition
+    from tcgp.region import Region
 
 __all__ = ["Proposer"]
 
@@ -37,6 +39,8 @@ class Proposer:
         Read, and never changed.
     streams : Streams
         Source of randomness.
+    constraints : sequence
+        Known constraints: see `tcgp.region.Region`.
 
     Attributes
     ----------
@@ -44,16 +48,40 @@ class Proposer:
         Points that the user wants, offered before any others.
     """
 
-    def __init__(self, space: Space, settings: Settings, history: History, streams: Streams) -> None:
+    def __init__(
+        self,
+        space: Space,
+        settings: Settings,
+        history: History,
+        streams: Streams,
+        constraints: Sequence[Any] = (),
+    ) -> None:
         self.space, self.settings, self.history, self.streams = space, settings, history, streams
+        self.constraints = constraints
         self.queue: deque[Point] = deque()
+
+    @cached_property
+    def region(self) -> Region | None:
+        """The part of the space that the known constraints allow; None if there are none."""
+        if not self.constraints:
+            return None
+        from tcgp.region import Region  # loads SciPy
+
+        return Region(self.space, self.constraints)
+
+    def check_allowed(self, x: Point) -> None:
+        """Refuse a point that violates a known constraint."""
+        if self.region is not None and not self.region.allows([x])[0]:
+            broken = zip(self.region.labels, self.region.violations([x])[0], strict=True)
+            names = ", ".join(repr(label) for label, violation in broken if violation > 0.0)
+            raise ValueError(f"the point {list(x)!r} violates the known constraint {names}")
 
     @cached_property
     def acquisition(self) -> Acquisition:
         """The model and its criterion."""
         from tcgp.optimizer.acquisition import Acquisition  # loads SciPy: the design begins without it
 
-        return Acquisition(self.space, self.settings, self.history, self.streams)
+        return Acquisition(self.space, self.settings, self.history, self.streams, self.region)
 
     def propose(self) -> Proposal:
         """The next point to evaluate.
@@ -82,6 +110,9 @@ class Proposer:
         kind, n, width = self.settings.initial_design, self.settings.n_initial, len(self.space)
         assert n is not None
         i = sum(proposal.source == "design" for proposal in self.history.proposals)
+        if self.region is not None:
+            point = self._allowed_design[i]
+            return point if self.history.is_new(point) else self._far_point()
         if kind == "uniform":  # one at a time, so that a longer design continues a shorter one
             share = initial_design(kind, 1, width, self.streams.rng(DESIGN, i))[0]
         else:
@@ -89,14 +120,21 @@ class Proposer:
         point = self.space.from_unit([share])[0]
         return point if self.history.is_new(point) else self._far_point()
 
+    @cached_property
+    def _allowed_design(self) -> list[Point]:
+        """Points that fill the allowed part evenly, as many as the design can need."""
+        assert self.region is not None
+        assert self.settings.n_initial is not None
+        return self.region.design(self.settings.n_initial, self.streams.rng(DESIGN))
+
     def _from_criterion(self, number: int) -> Proposal:
         start = time.perf_counter()
-        model, fit = self.acquisition.fit()
+        models, fit = self.acquisition.fit()
         t_fit = time.perf_counter() - start
-        x, source = self.acquisition.best_new_point(model), "criterion"
+        x, source = self.acquisition.best_new_point(models), "criterion"
         if x is None:
             x, source = self._far_point(), "exploration"
-        trace = self.acquisition.trace(model, x)
+        trace = self.acquisition.trace(models, x)
         trace |= {"t_fit": t_fit, "t_maximize": time.perf_counter() - start - t_fit}
         return Proposal(number, x, source, trace, fit)
 
@@ -104,11 +142,12 @@ class Proposer:
         """A new point far from all others: the farthest of many random ones, or of all that are left."""
         history = self.history
         if self.space.size <= ENUMERABLE:
-            candidates = history.remaining()
+            candidates = history.remaining(self.region)
         else:
-            sample = self.space.sample(N_SPREAD, self.streams.rng(SPREAD, len(history.proposals)))
+            sampler = self.space if self.region is None else self.region
+            sample = sampler.sample(N_SPREAD, self.streams.rng(SPREAD, len(history.proposals)))
             candidates = [x for x in sample if history.is_new(x)]
-        if not candidates and math.isfinite(self.space.size):
+        if not candidates and math.isfinite(self.space.size) and self.region is None:
             first = itertools.islice(self.space.points(), len(history) + 1)
             candidates = [x for x in first if history.is_new(x)]
         if not candidates:

@@ -79,7 +79,7 @@ def replay(record: Record, path: str) -> Campaign:
         seed = _check_seed(header["seed"])
     except (KeyError, TypeError, ValueError) as error:
         raise JournalError(f"the header of the journal {path!r} cannot be used: {error}") from error
-    history = History(space)
+    history = History(space, settings.goals(space))
     for line, event in record.events:
         try:
             _add(history, event)
@@ -102,10 +102,9 @@ def _add(history: History, event: Mapping[str, Any]) -> None:
         check_record(event["fit"], history.space.dim)
         history.add_proposal(Proposal(number, x, event["source"], _check_trace(event["trace"]), event["fit"]))
     elif kind == "tell":
-        y = event["y"]
-        if y is not None and (isinstance(y, bool) or not isinstance(y, int | float)):
-            raise ValueError(f"y must be a number or null, got {y!r}")
-        evaluation = Evaluation.of(x, y, event["reason"], event.get("seconds"))
+        outputs = _check_outputs(event.get("outputs"))
+        y = _check_number("y", event["y"])
+        evaluation = replace(Evaluation.of(x, y, event["reason"], event.get("seconds")), outputs=outputs)
         known = history.find(x)
         if known is None:
             history.add_evaluation(replace(evaluation, id=_answered(history, number, x)))
@@ -135,6 +134,21 @@ def _renamed(settings: Mapping[str, Any]) -> dict[str, Any]:
     if options.get("selection") in ("cross-ks", "conservative"):
         options["draw"] = options.pop("selection")
     return {**settings, "options": options}
+
+
+def _check_number(name: str, value: object) -> float | None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+        raise ValueError(f"{name} must be a number or null, got {value!r}")
+    return value
+
+
+def _check_outputs(outputs: object) -> dict[str, float | None] | None:
+    """The outputs of an evaluation, if they are some."""
+    if outputs is None:
+        return None
+    if not isinstance(outputs, dict):
+        raise ValueError(f"outputs must be a mapping to numbers, got {outputs!r}")
+    return {name: _check_number(f"the output {name!r}", value) for name, value in outputs.items()}
 
 
 def _check_seed(seed: object) -> int:

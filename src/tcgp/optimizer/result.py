@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 
+from tcgp.goals import parameter_names
+from tcgp.optimizer.history import History
+
 if TYPE_CHECKING:
     from tcgp.optimizer.optimizer import Optimizer
 
-__all__ = ["Result", "result_of"]
+__all__ = ["Result", "columns_of", "rows_of"]
 
 
 class Result(OptimizeResult):  # type: ignore[misc]
@@ -20,9 +24,14 @@ class Result(OptimizeResult):  # type: ignore[misc]
     Attributes
     ----------
     x : array, list or dict
-        Best point, in the form the function takes; None if every evaluation failed.
+        Best point that keeps all constraints, in the form the function takes. If none does, the one that comes nearest
+        to it, and ``success`` is False. None if every evaluation failed.
     fun : float
-        Its value; NaN if every evaluation failed.
+        Its value, with the sign the function gave it; NaN if every evaluation failed.
+    outputs : dict or None
+        All outputs there, if the function has several.
+    feasible : array of shape (n,)
+        For each evaluation, whether it succeeded and keeps all constraints on outputs.
     nfev, nit : int
         Evaluations of the function, and how many of the points were chosen by a criterion.
     success : bool
@@ -37,8 +46,49 @@ class Result(OptimizeResult):  # type: ignore[misc]
     failures : list of (int, str)
         For each failed evaluation, its place in ``x_iters`` and the reason.
     optimizer : Optimizer
-        With the whole history, and the `Optimizer.trace` of the models.
+        With the whole history, and the ``trace`` of the models.
     """
+
+    @classmethod
+    def of(cls, optimizer: Optimizer) -> Result:
+        """What an optimizer knows so far."""
+        history, evaluations = optimizer.history, optimizer.evaluations
+        best, message = history.best, "the best so far"
+        if best is None and history.least_violating is not None:
+            best, message = history.least_violating, "no evaluation keeps all constraints so far"
+        elif best is None:
+            message = "no evaluation has succeeded so far"
+        return cls(
+            x=None if best is None else optimizer.space.as_argument(best.x),
+            fun=math.nan if best is None else best.y,
+            outputs=None if best is None or best.outputs is None else dict(best.outputs),
+            nfev=len(evaluations),
+            nit=len(optimizer.trace),
+            success=history.best is not None,
+            status=0,
+            message=message,
+            x_iters=[list(e.x) for e in evaluations],
+            func_vals=np.array([math.nan if e.y is None else e.y for e in evaluations], dtype=np.float64),
+            feasible=np.array([history.keeps_limits(e) for e in evaluations], dtype=bool),
+            failures=[(i, e.reason) for i, e in enumerate(evaluations) if e.failed],
+            optimizer=optimizer,
+        )
+
+    def to_dataframe(self) -> Any:
+        """Every evaluation as a row of a pandas DataFrame: parameters, objective, outputs, and how it ended.
+
+        Examples
+        --------
+        >>> import tcgp
+        >>> def simulate(p):
+        ...     return {"mass": p["width"] ** 2, "stress": 1.0 / p["width"]}
+        >>> result = tcgp.minimize(simulate, {"width": (0.1, 2.0)}, n_evals=6, objective="mass", rng=0)
+        >>> list(result.to_dataframe().columns)
+        ['id', 'width', 'mass', 'stress', 'feasible', 'reason', 'seconds']
+        """
+        import pandas
+
+        return pandas.DataFrame(rows_of(self.optimizer.history))
 
     def plot(self, **options: Any) -> Any:
         """Draw the run: convergence, where it sampled, and the law over time (needs matplotlib)."""
@@ -47,19 +97,30 @@ class Result(OptimizeResult):  # type: ignore[misc]
         return plotting.plot_result(self, **options)
 
 
-def result_of(optimizer: Optimizer) -> Result:
-    """What an optimizer knows so far."""
-    best, evaluations = optimizer.history.best, optimizer.evaluations
-    return Result(
-        x=None if best is None else optimizer.space.as_argument(best.x),
-        fun=math.nan if best is None else best.y,
-        nfev=len(evaluations),
-        nit=len(optimizer.trace),
-        success=best is not None,
-        status=0,
-        message="no evaluation has succeeded so far" if best is None else "the best so far",
-        x_iters=[list(e.x) for e in evaluations],
-        func_vals=np.array([math.nan if e.y is None else e.y for e in evaluations], dtype=np.float64),
-        failures=[(i, e.reason) for i, e in enumerate(evaluations) if e.failed],
-        optimizer=optimizer,
-    )
+def columns_of(history: History) -> list[str]:
+    """Names of the columns of `rows_of`: a name that is taken, by a parameter or an output, gets a line below."""
+    parameters = parameter_names(history.space)
+    taken = set(parameters)
+
+    def free(names: Sequence[str]) -> list[str]:
+        found = []
+        for name in names:
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            found.append(name)
+        return found
+
+    values = free(history.output_names or ["value"])
+    return [*free(["id"]), *parameters, *values, *free(["feasible", "reason", "seconds"])]
+
+
+def rows_of(history: History) -> list[dict[str, Any]]:
+    """Every evaluation as a row: its number, parameters, objective or outputs, and how it ended."""
+    columns, outputs = columns_of(history), history.output_names
+    rows = []
+    for e in history.evaluations:
+        values = [(e.outputs or {}).get(name) for name in outputs] if outputs else [e.y]
+        row = [e.id, *e.x, *values, history.keeps_limits(e), e.reason, e.seconds]
+        rows.append(dict(zip(columns, row, strict=True)))
+    return rows

@@ -8,11 +8,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tcgp.goals import Goals
 from tcgp.methods.options import check_options
 from tcgp.methods.portfolio import check_method, options_of
 from tcgp.optimizer.design import DESIGNS, default_size
+from tcgp.space import Space
 
-__all__ = ["Settings", "check_choice", "check_positive_integer"]
+__all__ = ["Settings", "check_choice", "check_positive_integer", "split_constraints", "wanted_output"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,10 @@ class Settings:
         None until the size of the space is known, see `completed`.
     epsilon : float
     options : mapping
-        As in `tcgp.Optimizer`.
+    objective : str or None
+    constraints : tuple of str
+    maximize : bool
+        As in `tcgp.Optimizer`. Constraints that are no text are not settings: a journal cannot keep them.
 
     Examples
     --------
@@ -44,8 +49,19 @@ class Settings:
     maximizer: str = "multistart"
     epsilon: float = 0.1
     options: Mapping[str, Any] = field(default_factory=dict)
+    objective: str | None = None
+    constraints: tuple[str, ...] = ()
+    maximize: bool = False
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "constraints", tuple(self.constraints))
+        for text in self.constraints:
+            if not isinstance(text, str):
+                raise ValueError(f"constraints must be strings such as 'stress <= 250', got {text!r}")
+        if self.objective is not None and not isinstance(self.objective, str):
+            raise ValueError(f"objective must be the name of an output or None, got {self.objective!r}")
+        if not isinstance(self.maximize, bool):
+            raise ValueError(f"maximize must be True, False or the name of an output, got {self.maximize!r}")
         check_method(self.method)
         check_choice("criterion", self.criterion, ("ei", "lcb"))
         check_choice("initial_design", self.initial_design, DESIGNS)
@@ -69,6 +85,10 @@ class Settings:
             return self
         return replace(self, n_initial=default_size(self.method, n_parameters, n_evals))
 
+    def goals(self, space: Space) -> Goals:
+        """What is wanted of the outputs."""
+        return Goals(space, self.objective, self.constraints, self.maximize)
+
 
 def check_choice(name: str, value: object, choices: Collection[str]) -> None:
     """Refuse a value that is not one of the choices."""
@@ -80,3 +100,20 @@ def check_positive_integer(name: str, value: object) -> None:
     """Refuse what is not a whole number of at least 1."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{name} must be a positive integer, got {value!r}")
+
+
+def split_constraints(constraints: object) -> tuple[tuple[str, ...], list[Any]]:
+    """Constraints that are text, which a journal keeps, and the others."""
+    items = list(constraints) if isinstance(constraints, list | tuple) else [constraints]
+    return tuple(c for c in items if isinstance(c, str)), [c for c in items if not isinstance(c, str)]
+
+
+def wanted_output(objective: str | None, maximize: bool | str) -> dict[str, Any]:
+    """The output to optimize and its sense; ``maximize`` may name it."""
+    if isinstance(maximize, str):
+        if objective not in (None, maximize):
+            raise ValueError(
+                f"objective and maximize must name one output, got {objective!r} and {maximize!r}"
+            )
+        return {"objective": maximize, "maximize": True}
+    return {"objective": objective, "maximize": maximize}

@@ -16,12 +16,12 @@ import numbers
 import os
 import queue
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from tcgp._text import shorten
-from tcgp.optimizer.history import interpret
+from tcgp.goals import interpret, read_outputs
 from tcgp.optimizer.settings import check_positive_integer
 
 __all__ = ["Crew", "Outcome", "WorkersError", "check_workers", "crew_for", "evaluate"]
@@ -35,10 +35,19 @@ class WorkersError(RuntimeError):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of an evaluation: a value, or the reason why there is none; and how long it took."""
+    """What came of an evaluation, and how long it took.
 
-    value: float | None
-    reason: str | None = None
+    Attributes
+    ----------
+    value : float, dict or None
+        The value, or all outputs by name.
+    reason : str, dict or None
+        Why there is no value; or, by their names, why outputs have none.
+    seconds : float or None
+    """
+
+    value: float | dict[str, float | None] | None
+    reason: str | dict[str, str] | None = None
     seconds: float | None = field(default=None, compare=False, repr=False)
 
 
@@ -59,7 +68,11 @@ def evaluate(fun: Function, argument: Any) -> Outcome:
     except (Exception, SystemExit) as error:
         reason = shorten(f"{type(error).__name__}: {error}", 1000)
         return Outcome(None, reason, time.monotonic() - start)
-    return Outcome(*interpret(answer), time.monotonic() - start)
+    seconds = time.monotonic() - start
+    if isinstance(answer, Mapping):  # what its outputs mean, the goals say
+        values, reasons = read_outputs(answer)
+        return Outcome(values, reasons or None, seconds)
+    return Outcome(*interpret(answer), seconds)
 
 
 @runtime_checkable

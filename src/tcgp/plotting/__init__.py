@@ -1,4 +1,4 @@
-"""Views of models and of optimization runs, with matplotlib (``pip install "tcgp[plot]"``).
+"""Views of models and of optimization runs, with matplotlib (``pip install matplotlib``).
 
 Functions of one view take ``ax`` and return it; functions of several return a new `matplotlib.figure.Figure`.
 Nothing is shown and nothing is left behind in pyplot: save the figure, or let a notebook display it.

@@ -26,7 +26,7 @@ def new_figure(size: tuple[float, float]) -> Figure:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ImportError('plotting needs matplotlib: pip install "tcgp[plot]".') from error
+        raise ImportError("plotting needs matplotlib: pip install matplotlib") from error
     return Figure(figsize=size, layout="constrained")
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FIGURE1_SEED", "plot_figure1", "plot_leave_one_out", "plot_pit", "plot_tpit"]
 
-# A design of ten uniform points on [0, 1] as in the paper's Figure 1: none within 0.1 of the minimiser of
+# A design of ten uniform points on [0, 1] as in the paper's Figure 1: none within 0.1 of the minimizer of
 # Forrester's function, and a GP that sees no reason to look there.
 FIGURE1_SEED = 1288
 
@@ -155,7 +155,7 @@ def plot_leave_one_out(model: Model, level: float = 0.9, *, ax: Axes | None = No
 def plot_figure1(seed: int = FIGURE1_SEED, *, delta: float = 0.3) -> Figure:
     """The paper's Figure 1: what tail calibration does to the probability of improvement and to EI.
 
-    Forrester's function, ten evaluations, none of them near the global minimiser; GP in black, tcGP in red.
+    Forrester's function, ten evaluations, none of them near the global minimizer; GP in black, tcGP in red.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def plot_figure1(seed: int = FIGURE1_SEED, *, delta: float = 0.3) -> Figure:
     -------
     matplotlib.figure.Figure
         Three panels: data and predictions with 90 % intervals, probability of improvement, and EI, each
-        rescaled by its maximum. The region around the minimiser without data is shaded.
+        rescaled by its maximum. The region around the minimizer without data is shaded.
 
     Examples
     --------

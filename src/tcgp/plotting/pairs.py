@@ -8,27 +8,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcgp._typing import ArrayLike, FloatArray
+from tcgp._typing import ArrayLike, BoolArray, FloatArray
+from tcgp.goals import parameter_names
 from tcgp.methods.fit import fit_model
 from tcgp.models import Model
-from tcgp.plotting._style import BLACK, RED, new_figure, padded, scale_values
+from tcgp.plotting._style import BLACK, GREY, RED, new_figure, padded, scale_values
 from tcgp.space import Categorical, Dimension, Integer, Space
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
+    "INFEASIBLE",
     "RunView",
     "draw_samples",
+    "feasible_of",
     "fit_to_run",
     "grid_size",
     "partial_dependence",
     "plot_partial_dependence",
     "plot_samples",
+    "sign_of",
     "values_of",
 ]
 
 ORDER_MAP = "cividis_r"
+INFEASIBLE = "D"  # the marker of evaluations that violate a constraint
 MAX_PARAMETERS = 8  # more are unreadable
 
 
@@ -36,12 +41,13 @@ def plot_samples(result: Any, *, parameters: Sequence[int | str] | None = None) 
     """Where a run evaluated the function: a pair plot, coloured by the order of the evaluations.
 
     On the diagonal each parameter against the value; below it each pair of parameters. Failed evaluations are
-    crosses and the best is a star.
+    crosses, those that violate a constraint on outputs are rhombs, and the best is a star.
 
     Parameters
     ----------
     result : Result
-        What `tcgp.minimize` returned: ``x_iters``, ``func_vals`` and, if it has one, ``optimizer.space``.
+        What `tcgp.minimize` returned: ``x_iters``, ``func_vals`` and, where it has them, ``feasible`` and
+        ``optimizer``.
     parameters : sequence of int or str, optional
         Which parameters to show, by place or name; the first eight by default.
 
@@ -84,8 +90,8 @@ def plot_partial_dependence(
     n_samples : int
         Points of the space over which the other parameters are averaged.
     model : Model, optional
-        Model of the codes ``result.optimizer.space.encode(x)``; by default one is fitted to all evaluations
-        with the settings of the run.
+        Model of the codes ``result.optimizer.space.encode(x)``, of the negated values if the run maximizes; by default
+        one is fitted to all evaluations with the settings of the run.
 
     Returns
     -------
@@ -113,14 +119,14 @@ def plot_partial_dependence(
     for (row, column), ax in axes.items():
         j, k = view.shown[row], view.shown[column]
         if row == column:
-            curve = partial_dependence(model, view.space, shares, {j: grids[j]})
+            curve = view.sign * partial_dependence(model, view.space, shares, {j: grids[j]})
             style = "o" if isinstance(view.space.dimensions[j], Categorical) else "-"
             ax.plot(_positions(view.space.dimensions[j], grids[j]), curve, style, color=RED)
             scale_values(ax, curve)
         else:
             across, up = np.meshgrid(grids[k], grids[j])
             flat = partial_dependence(model, view.space, shares, {k: across.ravel(), j: up.ravel()})
-            surfaces[row, column] = flat.reshape(across.shape)
+            surfaces[row, column] = view.sign * flat.reshape(across.shape)
     if surfaces:
         _draw_surfaces(figure, axes, view, grids, surfaces)
     return figure
@@ -141,6 +147,10 @@ class RunView:
     names : list of str
         Names of all parameters.
     space : Space or None
+    feasible : (n,) array of bool
+        Whether each evaluation succeeded and keeps all constraints.
+    sign : {1.0, -1.0}
+        -1 if large values are good.
     """
 
     coordinates: FloatArray
@@ -148,6 +158,8 @@ class RunView:
     shown: list[int]
     names: list[str]
     space: Space | None
+    feasible: BoolArray
+    sign: float
 
     @property
     def n_shown(self) -> int:
@@ -159,7 +171,7 @@ class RunView:
         space = getattr(getattr(result, "optimizer", None), "space", None)
         points = [list(x) for x in result.x_iters]
         d = len(space) if space is not None else len(points[0])
-        names = [f"x{j + 1}" for j in range(d)] if space is None or space.names is None else list(space.names)
+        names = [f"x{j}" for j in range(d)] if space is None else parameter_names(space)
         if space is None:
             coordinates = np.array(points, dtype=float)
         else:
@@ -172,17 +184,33 @@ class RunView:
         )
         if not shown:
             raise ValueError("parameters must name at least one parameter.")
-        return cls(coordinates, values_of(result), shown, names, space)
+        return cls(coordinates, values_of(result), shown, names, space, feasible_of(result), sign_of(result))
+
+    @property
+    def best(self) -> int | None:
+        """Place of the best evaluation that keeps all constraints, if there is one."""
+        merit = np.where(self.feasible, self.sign * self.values, np.inf)
+        return int(np.argmin(merit)) if self.feasible.any() else None
 
 
 def values_of(run: Any) -> FloatArray:
     """Values of a run, in order, from a result or an array."""
     values = np.asarray(run.func_vals if hasattr(run, "func_vals") else run, dtype=float)
     if values.ndim != 1 or values.size == 0:
-        raise ValueError(
-            f"a run must be a result or an array of shape (n,), n ≥ 1; got shape {values.shape}."
-        )
+        raise ValueError(f"a run must be a result or an array of shape (n,), n ≥ 1, got shape {values.shape}")
     return values
+
+
+def feasible_of(run: Any) -> BoolArray:
+    """Whether each evaluation of a run succeeded and keeps all constraints."""
+    ok = np.isfinite(values_of(run))
+    return ok if getattr(run, "feasible", None) is None else ok & np.asarray(run.feasible)
+
+
+def sign_of(run: Any) -> float:
+    """-1 for a run that maximizes."""
+    settings = getattr(getattr(run, "optimizer", None), "settings", None)
+    return -1.0 if settings is not None and settings.maximize else 1.0
 
 
 def _place(parameter: int | str, names: Sequence[str]) -> int:
@@ -192,7 +220,7 @@ def _place(parameter: int | str, names: Sequence[str]) -> int:
     if isinstance(parameter, int) and 0 <= parameter < len(names):
         return parameter
     raise ValueError(
-        f"parameters must be places below {len(names)} or names among {list(names)}; got {parameter!r}."
+        f"parameters must be places below {len(names)} or names among {list(names)}, got {parameter!r}"
     )
 
 
@@ -236,7 +264,7 @@ def _pair_axes(figure: Any, view: RunView, diagonal: str) -> dict[tuple[int, int
 
 def _scale_axis(ax: Any, view: RunView, j: int, which: str) -> None:
     """Scale, limits and ticks of a parameter's axis."""
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import MaxNLocator  # an optional dependency
 
     if view.space is None:
         return
@@ -259,6 +287,8 @@ def _scale_axis(ax: Any, view: RunView, j: int, which: str) -> None:
 
 def draw_samples(figure: Any, view: RunView) -> None:
     """The pair plot of `plot_samples`, into a figure or a subfigure."""
+    from matplotlib.lines import Line2D
+
     axes = _pair_axes(figure, view, "value")
     order = np.arange(1, len(view.values) + 1)
     for (row, column), ax in axes.items():
@@ -266,44 +296,63 @@ def draw_samples(figure: Any, view: RunView) -> None:
         if row == column:
             scale_values(ax, view.values)
     figure.colorbar(points, ax=list(axes.values()), label="evaluation", shrink=0.7)
+    if (np.isfinite(view.values) & ~view.feasible).any():
+        kinds = (("o", "keeps all constraints"), (INFEASIBLE, "violates a constraint"))
+        handles = [
+            Line2D([], [], linestyle="", marker=m, color=GREY, markersize=5, label=text) for m, text in kinds
+        ]
+        figure.legend(handles=handles, loc="upper right", frameon=False, fontsize="small")
 
 
 def _scatter(ax: Any, view: RunView, column: int, row: int, **style: Any) -> Any:
-    """Evaluated points on one panel, failures as crosses, the best as a star."""
+    """Evaluated points on one panel; marked are failures, what violates a constraint, and the best."""
     x = view.coordinates[:, view.shown[column]]
     y = view.values if row == column else view.coordinates[:, view.shown[row]]
     ok = np.isfinite(view.values)
     colours = style.pop("c")
     if not isinstance(colours, str):
         style |= {"vmin": 1, "vmax": len(view.values)}
-        colours = colours[ok]
-    drawn = ax.scatter(x[ok], y[ok], c=colours, **style)
+
+    def scatter(which: BoolArray, marker: str) -> Any:
+        c = colours if isinstance(colours, str) else colours[which]
+        return ax.scatter(x[which], y[which], c=c, marker=marker, **style)
+
+    drawn, infeasible = scatter(view.feasible, "o"), ok & ~view.feasible
+    if infeasible.any():
+        scatter(infeasible, INFEASIBLE)
     if row != column and not ok.all():
         ax.scatter(x[~ok], y[~ok], marker="x", color=RED, s=20)
-    if ok.any():
-        best = int(np.nanargmin(view.values))
+    if view.best is not None:
         ax.scatter(
-            x[best], y[best], marker="*", s=110, color=RED, edgecolors="white", linewidths=0.7, zorder=3
+            x[view.best],
+            y[view.best],
+            marker="*",
+            s=110,
+            color=RED,
+            edgecolors="white",
+            linewidths=0.7,
+            zorder=3,
         )
     return drawn
 
 
 def fit_to_run(result: Any) -> Model:
-    """A model of all successful evaluations of a run, made with its settings."""
+    """A model of all successful evaluations of a run, made with its settings; of negated values if it maximizes."""
     optimizer = result.optimizer
     values = values_of(result)
     ok = np.isfinite(values)
     if ok.sum() < 2:
-        raise ValueError(f"result must hold at least two successful evaluations; got {ok.sum()}.")
+        raise ValueError(f"result must hold at least two successful evaluations, got {ok.sum()}")
     codes = optimizer.space.encode([x for x, kept in zip(result.x_iters, ok, strict=True) if kept])
     bounds = [(0.0, 1.0)] * optimizer.space.dim
     settings = optimizer.settings
-    return fit_model(codes, values[ok], settings.method, bounds=bounds, rng=0, **settings.options)
+    y = sign_of(result) * values[ok]
+    return fit_model(codes, y, settings.method, bounds=bounds, rng=0, **settings.options)
 
 
 def _draw_surfaces(figure: Any, axes: Any, view: RunView, grids: Any, surfaces: Any) -> None:
     """Contours, or cells where a parameter has choices, with one colour scale for all panels."""
-    from matplotlib.colors import BoundaryNorm
+    from matplotlib.colors import BoundaryNorm  # an optional dependency
 
     assert view.space is not None
     # Levels at quantiles: a few huge values would leave one colour for everything that matters.

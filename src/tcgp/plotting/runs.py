@@ -16,13 +16,22 @@ from tcgp.plotting._style import (
     COLOURS,
     CYCLE,
     GREY,
+    ORANGE,
     RED,
     add_legend,
     new_axes,
     new_figure,
     scale_values,
 )
-from tcgp.plotting.pairs import RunView, draw_samples, grid_size, values_of
+from tcgp.plotting.pairs import (
+    INFEASIBLE,
+    RunView,
+    draw_samples,
+    feasible_of,
+    grid_size,
+    sign_of,
+    values_of,
+)
 from tcgp.scoring.diagnosis import method_label
 
 if TYPE_CHECKING:
@@ -37,6 +46,9 @@ def plot_convergence(
 ) -> Axes:
     """Best value so far against the number of evaluations.
 
+    The best is the largest value if the run maximizes, and one that keeps all constraints on outputs; of a single run
+    the evaluations that violate one are shown too.
+
     Parameters
     ----------
     results : Result, array, sequence of these, or mapping
@@ -44,7 +56,7 @@ def plot_convergence(
         sequence of runs, each with a line of its own; or a mapping from labels to a run or to a sequence of
         repeated runs, of which the median and the quartiles are drawn.
     minimum : float, optional
-        Known minimum: the difference from it is drawn, on a logarithmic scale.
+        Known minimum, or maximum if the runs maximize: the difference from it is drawn, on a logarithmic scale.
     labels : sequence of str, optional
         Names of the runs of a sequence.
     ax : matplotlib.axes.Axes, optional
@@ -62,9 +74,11 @@ def plot_convergence(
     [2.5, 2.5, 0.75]
     """
     ax = new_axes(ax)
-    for i, (label, runs) in enumerate(_labelled_runs(results, labels)):
+    groups = _labelled_runs(results, labels)
+    sign = sign_of(groups[0][1][0]) if groups else 1.0
+    for i, (label, runs) in enumerate(groups):
         best = _best_so_far(runs)  # (number of runs, evaluations)
-        shown = best if minimum is None else best - minimum
+        shown = best if minimum is None else sign * (best - minimum)
         n = np.arange(1, shown.shape[1] + 1)
         colour = COLOURS.get(label.lower(), CYCLE[i % len(CYCLE)])
         ax.plot(n, _quantile(shown, 0.5), color=colour, drawstyle="steps-post", label=label)
@@ -81,7 +95,10 @@ def plot_convergence(
     n_design = _design_size(results)
     if n_design is not None:
         ax.axvline(n_design, color=GREY, linestyle=":", linewidth=1.2, label="end of the initial design")
-    ax.set(xlabel="evaluations", ylabel="best value" if minimum is None else "best value − minimum")
+    if _is_run(results):
+        _draw_infeasible(ax, results, minimum, sign)
+    difference = "best value − minimum" if sign > 0.0 else "maximum − best value"
+    ax.set(xlabel="evaluations", ylabel="best value" if minimum is None else difference)
     if minimum is not None:
         ax.set_yscale("log", nonpositive="mask")
     if any(not str(line.get_label()).startswith("_") for line in ax.get_lines()):
@@ -123,7 +140,7 @@ def plot_result(result: Any, *, minimum: float | None = None) -> Figure:
     result : Result
         What `tcgp.minimize` returned.
     minimum : float, optional
-        Known minimum: convergence is then drawn as the difference from it, on a logarithmic scale.
+        Known minimum (or maximum): convergence is then drawn as the difference from it, on a logarithmic scale.
 
     Returns
     -------
@@ -158,18 +175,33 @@ def _is_run(item: Any) -> bool:
     return not isinstance(item, Mapping) and isinstance(next(iter(item), None), numbers.Real)
 
 
-def _labelled_runs(results: Any, labels: Sequence[str] | None) -> list[tuple[str, list[FloatArray]]]:
+def _draw_infeasible(ax: Axes, run: Any, minimum: float | None, sign: float) -> None:
+    """Values that violate a constraint, at the number of their evaluation."""
+    values = values_of(run)
+    which = np.isfinite(values) & ~feasible_of(run)
+    if which.any():
+        shown = values[which] if minimum is None else sign * (values[which] - minimum)
+        ax.plot(
+            1 + np.flatnonzero(which),
+            shown,
+            marker=INFEASIBLE,
+            markersize=4.0,
+            markerfacecolor="none",
+            linestyle="",
+            color=ORANGE,
+            label="violates a constraint",
+        )
+
+
+def _labelled_runs(results: Any, labels: Sequence[str] | None) -> list[tuple[str, list[Any]]]:
     """Labels and runs; labels that begin with an underscore stay out of the legend."""
     if isinstance(results, Mapping) and not _is_run(results):
-        return [
-            (str(label), [values_of(runs)] if _is_run(runs) else [values_of(run) for run in runs])
-            for label, runs in results.items()
-        ]
+        return [(str(label), [runs] if _is_run(runs) else list(runs)) for label, runs in results.items()]
     runs = [results] if _is_run(results) else list(results)
     names = [_name(run, i, len(runs)) for i, run in enumerate(runs)] if labels is None else list(labels)
     if len(names) != len(runs):
-        raise ValueError(f"labels must name each of the {len(runs)} runs; got {len(names)}.")
-    return [(name, [values_of(run)]) for name, run in zip(names, runs, strict=True)]
+        raise ValueError(f"labels must name each of the {len(runs)} runs, got {len(names)}")
+    return [(name, [run]) for name, run in zip(names, runs, strict=True)]
 
 
 def _name(run: Any, i: int, n_runs: int) -> str:
@@ -179,10 +211,13 @@ def _name(run: Any, i: int, n_runs: int) -> str:
     return f"{method} {i + 1}" if n_runs > 1 else method if settings is not None else "_run"
 
 
-def _best_so_far(runs: Sequence[FloatArray]) -> FloatArray:
-    """Smallest value so far of each run, failures ignored; shorter runs keep their last value."""
-    length = max(len(run) for run in runs)
-    best = [np.fmin.accumulate(run) for run in runs]
+def _best_so_far(runs: Sequence[Any]) -> FloatArray:
+    """Best value so far of each run that keeps all constraints; shorter runs keep their last value."""
+    best = []
+    for run in runs:
+        merit = np.where(feasible_of(run), sign_of(run) * values_of(run), np.nan)
+        best.append(sign_of(run) * np.fmin.accumulate(merit))
+    length = max(len(b) for b in best)
     return np.array([np.concatenate((b, np.full(length - len(b), b[-1]))) for b in best])
 
 
@@ -200,9 +235,11 @@ def _design_size(results: Any) -> int | None:
 
 def _trace(result: Any) -> list[Mapping[str, Any]]:
     """The history of the models of a run; empty if it has none."""
-    if hasattr(result, "func_vals"):
-        result = getattr(getattr(result, "optimizer", None), "trace", ())
-    return list(result)
+    if not hasattr(result, "func_vals"):
+        return list(result)
+    trace, sign = getattr(getattr(result, "optimizer", None), "trace", ()), sign_of(result)
+    turned = ("threshold", "best")  # what a model has seen of a run that maximizes is negated
+    return [{k: sign * v if k in turned and v is not None else v for k, v in step.items()} for step in trace]
 
 
 def _series(trace: Sequence[Mapping[str, Any]], key: str) -> tuple[FloatArray, FloatArray]:

@@ -78,6 +78,7 @@ class ProgramCrew:
 def _outcome(run: Run) -> Outcome:
     """What came of a run, once it has ended."""
     try:
-        return Outcome(run.finish(), None, run.seconds)
+        value = run.finish()
     except RunFailed as error:
         return Outcome(None, str(error), run.seconds)
+    return Outcome(value, run.reasons or None, run.seconds)

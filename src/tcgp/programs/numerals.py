@@ -29,6 +29,8 @@ _MISSING = ("NA", "N/A", "n/a", "None", "null", "NULL")
 # Whatever else touches a number belongs to it: an unknown character is a reason to refuse.
 _SOFT = r'[,:()\[\]{}<>"~!?$%&°€£\u00a0\u2007\u2009\u202f]'
 _SEPARATOR = re.compile(rf"[ \t=;|]|(?<![0-9.]){_SOFT}|{_SOFT}(?![0-9.+-])")
+# A number after an arrow or the like, which is no part of a word such as Inconel-718 or m/s^2.
+_ATTACHED = re.compile(r"[^\w.+\-*/^@#\\]\.?[0-9]")
 _PAYLOAD = re.compile(r"\bnan\([^()]*\)", re.IGNORECASE)
 # Before a number these make it a part of something larger: a detached sign, an error bar, a formula.
 _OPERATORS = ("-", "−", "–", "—", "+", "±", "+/-", "+-", "*", "×", "/", "^")
@@ -94,9 +96,7 @@ def last_number(line: str) -> float | None:
     if len(line) > LONGEST_LINE:
         line = "..." + line[-LONGEST_LINE:]  # the dots touch the first piece: half a number is not read
     if "\x1b" in line:
-        raise ValueError(
-            "escape sequences for a terminal, which have numbers too, cannot be told from the value"
-        )
+        raise ValueError("escape sequences for a terminal cannot be told from numbers")
     pieces = [piece for piece in _split(_PAYLOAD.sub("nan", line)) if piece]
     for i in reversed(range(len(pieces))):
         text = pieces[i].strip("'`‘’").removesuffix(".")
@@ -110,9 +110,8 @@ def last_number(line: str) -> float | None:
 def _split(line: str) -> Iterator[str]:
     """The pieces of a line."""
     for piece in _SEPARATOR.split(line):
-        while _is_word(piece) and (
-            match := re.search(_SOFT, piece)
-        ):  # the digits of np.float64(5 are of two kinds
+        # The digits before the bracket of np.float64(5.0) belong to a word.
+        while _is_word(piece) and (match := re.search(_SOFT, piece)):
             yield piece[: match.start()]
             piece = piece[match.end() :]
         yield piece
@@ -126,5 +125,6 @@ def _is_word(piece: str) -> bool:
 def _resembles_number(text: str) -> bool:
     """Whether a piece of a line must be a number, or stands for one that is missing."""
     if _is_word(text):
-        return text in _MISSING or bool(_NAN.fullmatch(text) or _INFINITY.fullmatch(text))
+        spelled = _NAN.fullmatch(text) or _INFINITY.fullmatch(text) or text in _MISSING
+        return bool(spelled or _ATTACHED.search(text))
     return "*" in text or any(c.isalnum() for c in text)

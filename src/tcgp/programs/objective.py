@@ -1,18 +1,21 @@
-"""Where a run leaves its value."""
+"""Where a run leaves its value, or its outputs."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tcgp._text import printable, quote, shorten
+from tcgp.goals import read_outputs
 from tcgp.programs.numerals import last_number, parse_number
 from tcgp.programs.output import last_line, parse_json, read_tail
 
-__all__ = ["STDOUT", "Objective", "RunFailed"]
+__all__ = ["STDOUT", "Objective", "RunFailed", "outputs_of_run"]
 
 STDOUT = "stdout.txt"
 
@@ -61,7 +64,7 @@ class Objective:
 
     def __post_init__(self) -> None:
         if self.pattern is not None and self.key is not None:
-            raise ValueError("an objective has a pattern or a key, not both")
+            raise ValueError("a value has a pattern or a key, not both")
         if self.file is not None:
             _check_inside(self.file)
         if self.pattern is not None:
@@ -75,8 +78,21 @@ class Objective:
         """What is read, in words."""
         return "standard output" if self.file is None else f"the file {self.file!r}"
 
+    @property
+    def described(self) -> str:
+        """Where the value is, in words."""
+        if self.key is not None:
+            return f"the key {self.key!r} of the JSON object in {self.where}"
+        if self.pattern is not None:
+            return f"the last match of {self.pattern!r} in {self.where}"
+        return f"the last number on the last line of {self.where}"
+
     def read(self, directory: Path) -> float:
         """The value that the run in ``directory`` left; RunFailed if there is none."""
+        return self.value(self.text(directory))
+
+    def text(self, directory: Path) -> str:
+        """What the run in ``directory`` wrote to where the value is; RunFailed if that cannot be read."""
         path = directory / (self.file or STDOUT)
         if not path.is_file():
             missing = (
@@ -88,10 +104,9 @@ class Objective:
         if not path.resolve().is_relative_to(directory.resolve()):
             raise RunFailed(f"{self.where} leads out of the run's directory")
         try:
-            text = read_tail(path)
+            return read_tail(path)
         except OSError as error:
             raise RunFailed(f"{self.where} cannot be read: {error.strerror}") from None
-        return self.value(text)
 
     def value(self, text: str) -> float:
         """The value in what the program wrote; RunFailed if there is none."""
@@ -130,12 +145,16 @@ class Objective:
         except ValueError as error:
             raise RunFailed(f"the pattern found no number: {error}") from None
 
+    def json_object(self, text: str) -> dict[str, Any]:
+        """The JSON object that the text, or its last line, is; RunFailed if it is none."""
+        for part in (text, last_line(text)):
+            content = parse_json(part)
+            if isinstance(content, dict):
+                return content
+        raise RunFailed(f"{self.where} is not a JSON object: {quote(last_line(text))}")
+
     def _number_at_key(self, text: str, key: str) -> float:
-        content = parse_json(text)
-        if not isinstance(content, dict):
-            content = parse_json(last_line(text))
-        if not isinstance(content, dict):
-            raise RunFailed(f"{self.where} is not a JSON object: {quote(last_line(text))}")
+        content = self.json_object(text)
         found: object = content
         for part in [key] if key in content else key.split("."):
             if not isinstance(found, dict) or part not in found:
@@ -151,8 +170,43 @@ class Objective:
             return math.inf
 
 
+def outputs_of_run(
+    places: Mapping[str, Objective] | str, directory: Path
+) -> tuple[dict[str, float | None], dict[str, str]]:
+    """The outputs that the run in ``directory`` left, and why some of them are None.
+
+    Parameters
+    ----------
+    places : mapping, or "json"
+        Where each output is; or that they are all numbers at the top level of a JSON object, which is the whole
+        standard output or its last line.
+    directory : pathlib.Path
+
+    Raises
+    ------
+    RunFailed
+        If there is no such JSON object.
+    """
+    if isinstance(places, str):
+        stdout = Objective()
+        content = stdout.json_object(stdout.text(directory))
+        return read_outputs({name: v for name, v in content.items() if _is_number_or_null(v)})
+    values: dict[str, float | None] = {}
+    reasons = {}
+    for name, place in places.items():
+        try:
+            values[name] = place.read(directory)
+        except RunFailed as error:
+            values[name], reasons[name] = None, str(error)
+    return values, reasons
+
+
+def _is_number_or_null(value: object) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
 def _check_inside(file: str) -> None:
     """Refuse a file that is not in the run's directory."""
     path = Path(file)
     if not file or path.is_absolute() or ".." in path.parts or "\0" in file:
-        raise ValueError(f"the file of the objective must lie in the run's directory, got {file!r}")
+        raise ValueError(f"the file of a value must lie in the run's directory, got {file!r}")

@@ -111,7 +111,7 @@ class Process:
     ) -> None:
         self._supervisor, self._notes = supervisor, notes
         self._supervised = facts is not None
-        # Supervisors of earlier versions have no "program" in their notes, and share its process group.
+        # A program without a supervisor leads its own group; so does a supervisor that has not started one yet.
         self._group: int = (facts or {}).get("program", supervisor.pid)
         self._begun: float = (facts or {}).get("started", time.time())
 
@@ -140,9 +140,8 @@ class Process:
     def wait(self, timeout: float | None = None) -> None:
         """Wait for the end; `subprocess.TimeoutExpired` if it does not come in time."""
         self._supervisor.wait(timeout)
-        if self._supervised and "code" not in read_notes(
-            self._notes
-        ):  # it was killed, and its program may live
+        # A supervisor without a last word was killed, and its program may live.
+        if self._supervised and "code" not in read_notes(self._notes):
             _signal(-self._group, signal.SIGKILL)
 
     def kill(self) -> None:

@@ -23,7 +23,7 @@ from typing import Any
 from tcgp._files import write_atomically
 from tcgp._text import printable, shorten
 from tcgp.programs.command import Template, find_program
-from tcgp.programs.objective import STDOUT, Objective, RunFailed
+from tcgp.programs.objective import STDOUT, Objective, RunFailed, outputs_of_run
 from tcgp.programs.output import last_line, parse_json, read_tail
 from tcgp.programs.process import Process, adopt, start
 
@@ -33,6 +33,8 @@ logger = logging.getLogger("tcgp")
 
 PARAMETERS, STDERR, OUTCOME = "parameters.json", "stderr.txt", "outcome.json"
 NOTES = ".supervisor"
+
+Value = float | dict[str, float | None]
 
 
 @dataclass(frozen=True)
@@ -50,13 +52,17 @@ class Simulator:
         Whether the program gets the parameters as a JSON object on standard input. It always finds them in
         the file ``parameters.json`` of its working directory.
     objective : Objective
-        Where the value is.
+        Where the value is, if there is one.
     timeout : float, optional
         Seconds after which a run is killed, with all processes it has started.
     environment : mapping, optional
         Environment variables to add.
     base : path
         What a relative path to the program is relative to.
+    outputs : mapping or "json", optional
+        Where each of several outputs is, by name: a run then gives a dict, with None for an output that cannot be read.
+        ``"json"`` stands for all numbers at the top level of a JSON object, which is the whole standard output or its
+        last line.
 
     Notes
     -----
@@ -67,11 +73,15 @@ class Simulator:
     Examples
     --------
     >>> import sys, tempfile
-    >>> from tcgp.programs import Simulator
+    >>> from tcgp.programs import Objective, Simulator
     >>> program = [sys.executable, "-c", "import sys; print(float(sys.argv[1]) ** 2)", "{x}"]
     >>> simulator = Simulator(program, runs=tempfile.mkdtemp())
     >>> simulator({"x": 1.5})
     2.25
+    >>> program = [sys.executable, "-c", "print('mass = 3 kg'); print('stress = nan')"]
+    >>> outputs = {name: Objective(pattern=rf"{name} = (\\S+)") for name in ("mass", "stress")}
+    >>> Simulator(program, runs=tempfile.mkdtemp(), outputs=outputs)({})
+    {'mass': 3.0, 'stress': None}
     """
 
     command: Sequence[str]
@@ -81,6 +91,7 @@ class Simulator:
     timeout: float | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     base: str | os.PathLike[str] = "."
+    outputs: Mapping[str, Objective] | str | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.command, str) or not self.command:
@@ -89,9 +100,11 @@ class Simulator:
             Template.parse(argument)
         if self.timeout is not None and not self.timeout > 0.0:
             raise ValueError(f"timeout must be a positive number of seconds, got {self.timeout!r}")
+        if isinstance(self.outputs, str) and self.outputs != "json":
+            raise ValueError(f"outputs must be a mapping, 'json' or None, got {self.outputs!r}")
 
-    def __call__(self, parameters: Mapping[str, Any]) -> float:
-        """Run the program and return its value; RunFailed if there is none."""
+    def __call__(self, parameters: Mapping[str, Any]) -> Value:
+        """Run the program and return its value, or its outputs; RunFailed if there is none."""
         run = self.start(parameters)
         try:
             return run.finish()
@@ -158,6 +171,8 @@ class Run:
         run, ``outcome.json``.
     seconds : float or None
         How long the run took, once it has finished.
+    reasons : dict
+        Why outputs have no value, by name.
     """
 
     def __init__(
@@ -172,15 +187,16 @@ class Run:
         self._start = time.monotonic() - process.age
         self._killed = False
         self.seconds: float | None = None
+        self.reasons: dict[str, str] = {}
 
-    def finish(self) -> float:
-        """Wait for the end, and return the value; RunFailed if there is none."""
+    def finish(self) -> Value:
+        """Wait for the end, and return the value or the outputs; RunFailed if there is none."""
         try:
             value = self._value()
         except RunFailed as error:
             self._record(None, str(error))
             raise
-        self._record(value, None)
+        self._record(value, self.reasons or None)
         return value
 
     def kill(self) -> None:
@@ -189,7 +205,7 @@ class Run:
             self._killed = True
             self._process.kill()
 
-    def _value(self) -> float:
+    def _value(self) -> Value:
         timeout = self._simulator.timeout
         left = None if timeout is None else max(self._start + timeout - time.monotonic(), 0.0)
         try:
@@ -201,14 +217,17 @@ class Run:
             raise RunFailed("stopped before its end")
         if self._process.code != 0:
             raise RunFailed(_how_it_ended(self._process.code) + self._last_words())
-        return self._simulator.objective.read(self.directory)
+        if self._simulator.outputs is None:
+            return self._simulator.objective.read(self.directory)
+        outputs, self.reasons = outputs_of_run(self._simulator.outputs, self.directory)
+        return outputs
 
-    def _record(self, value: float | None, reason: str | None) -> None:
+    def _record(self, value: Value | None, reason: str | Mapping[str, str] | None) -> None:
         """Keep what came of the run, beside what it wrote."""
         seconds = self._process.seconds
         self.seconds = round(time.monotonic() - self._start if seconds is None else seconds, 3)
         outcome = {
-            "value": value,
+            "value" if self._simulator.outputs is None else "outputs": value,
             "reason": reason,
             "exit_code": self._process.code,
             "seconds": self.seconds,

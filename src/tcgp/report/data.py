@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import platform
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,26 +14,26 @@ import scipy
 
 from tcgp import __version__
 from tcgp._text import shorten
-from tcgp._typing import FloatArray
-from tcgp.laws import Law, Normal
+from tcgp.goals import parameter_names
+from tcgp.laws import Normal
 from tcgp.models import Model
 from tcgp.optimizer import Optimizer
 from tcgp.optimizer.history import Evaluation
-from tcgp.scoring import diagnose, leave_one_out_prediction, loo_scores, thresholded_pit
-from tcgp.scoring.diagnosis import Diagnosis, base_label, method_label
+from tcgp.report.limits import constraints, law_rows, log_feasible
+from tcgp.report.numbers import LONGEST_TEXT, attempt, rounded
+from tcgp.scoring import diagnose
+from tcgp.scoring.diagnosis import Diagnosis, method_label
 from tcgp.space import Categorical, Dimension, Point, Real
 
 __all__ = ["State", "calibration_sentence", "report_data"]
-
-logger = logging.getLogger("tcgp")
 
 N_GRID = 61  # points along a 1-D slice
 N_HEAT = 31  # points along each side of a 2-D slice
 N_BEST = 10  # rows of the table of best points
 N_FAILURES = 100  # rows of the table of failures, the latest
-TRACED = ("n", "beta", "scale", "threshold", "best", "log_ei")  # numbers of the trace that are drawn
+N_OUTPUTS = 12  # outputs that are shown; the journal has all
+TRACED = ("n", "beta", "scale", "log_ei")  # numbers of the trace that are drawn, beside two values
 LEVEL = 0.9  # probability of the intervals in the slices
-LONGEST_TEXT = 300  # characters of a name, a choice or a reason
 ABOUT_RIGHT = 1.25  # as in tcgp.scoring.diagnose
 
 
@@ -103,34 +102,49 @@ def report_data(
     >>> data["evaluations"]["y"], data["parameters"][0]["name"]
     ([3.0], 'width')
     """
-    evaluations = optimizer.evaluations
+    evaluations, goals = optimizer.evaluations, optimizer.history.goals
     origins = origins or [(e.id, _source(optimizer, e)) for e in evaluations]
     numbers = [number for number, _ in origins]
     parameters = _parameters(optimizer, names, labels or {})
-    model = _attempt("the model", _model, optimizer, fit)
+    model = attempt("the model", _model, optimizer, fit)
+    outputs = optimizer.history.output_names[:N_OUTPUTS]
+    shown = optimizer.history.best or optimizer.history.least_violating
     return {
         "title": shorten(title),
         "state": {**asdict(state), "written": round(time.time(), 1)},
         "parameters": parameters,
+        "goals": {
+            "objective": None if goals.objective is None else shorten(goals.objective, LONGEST_TEXT),
+            "maximize": goals.maximize,
+            "outputs": [shorten(name, LONGEST_TEXT) for name in outputs],
+            "known": [shorten(known.text, LONGEST_TEXT) for known in goals.known],
+        },
         "n_initial": optimizer.settings.n_initial,
         "evaluations": {
             "x": [_coordinates(optimizer, e.x, 8) for e in evaluations],
-            "y": [_rounded(e.y, 12) for e in evaluations],
+            "y": [rounded(e.y, 12) for e in evaluations],
+            "outputs": [[rounded((e.outputs or {}).get(name), 8) for name in outputs] for e in evaluations],
+            "broken": _broken(optimizer),
             "reason": [None if e.reason is None else shorten(e.reason, LONGEST_TEXT) for e in evaluations],
             "id": numbers,
             "source": [source for _, source in origins],
-            "optimizer": [_rounded(_seconds_to_choose(optimizer, e), 4) for e in evaluations],
-            "simulator": [_rounded(e.seconds, 4) for e in evaluations],
+            "optimizer": [rounded(_seconds_to_choose(optimizer, e), 4) for e in evaluations],
+            "simulator": [rounded(e.seconds, 4) for e in evaluations],
         },
         "pending": [{"id": p.id, "x": _words(parameters, optimizer, p.x)} for p in optimizer.pending],
-        "best": _best_points(parameters, optimizer, numbers),
+        "best": _best_points(parameters, optimizer, numbers, outputs),
+        "shown": None if shown is None else next(i for i, e in enumerate(evaluations) if e is shown),
+        "constraints": attempt("the constraints", constraints, optimizer, shown) or [],
         "failures": _failures(parameters, optimizer, numbers),
-        "slices": None if model is None else _attempt("the slices", _slices, optimizer, model),
-        "calibration": None if model is None else _attempt("the calibration", _calibration, model),
+        "slices": None if model is None else attempt("the slices", _slices, optimizer, model),
+        "calibration": None
+        if model is None
+        else attempt("the calibration", _calibration, model, goals.maximize),
         "trace": [
             {
                 "method": method_label(str(entry.get("method") or optimizer.settings.method)),
-                **{name: _rounded(entry.get(name), 6) for name in TRACED},
+                **{name: rounded(entry.get(name), 6) for name in TRACED},
+                **{name: rounded(_signed(optimizer, entry.get(name)), 6) for name in ("threshold", "best")},
             }
             for entry in optimizer.trace
         ],
@@ -139,30 +153,36 @@ def report_data(
     }
 
 
-def calibration_sentence(diagnosis: Diagnosis) -> str:
-    """What matters most of a diagnosis, in a sentence or two for people who did not write the script."""
+def calibration_sentence(diagnosis: Diagnosis, *, maximize: bool = False) -> str:
+    """What matters most of a diagnosis, in a sentence or two for people who did not write the script.
+
+    With ``maximize`` the diagnosis is of a model of the negated values, and the sentence about the values.
+    """
+    below, low_values = ("above", "high values") if maximize else ("below", "low values")
     if diagnosis.n_below == 0 or not math.isfinite(diagnosis.kappa_gp):
-        return "No value lies below the threshold yet, so nothing can be said about calibration there."
+        return f"No value lies {below} the threshold yet, so nothing can be said about calibration there."
     kappa, (low, high) = diagnosis.kappa_gp, diagnosis.kappa_gp_range
     if 1.0 / ABOUT_RIGHT <= kappa <= ABOUT_RIGHT:
-        text = f"Below the threshold the plain {diagnosis.gp_label} would be about right here"
+        text = f"{below.capitalize()} the threshold the plain {diagnosis.gp_label} would be about right here"
     elif kappa <= 0.0:
-        text = f"The plain {diagnosis.gp_label} would be certain, wrongly, that there are no low values here"
+        text = (
+            f"The plain {diagnosis.gp_label} would be certain, wrongly, that there are no {low_values} here"
+        )
     else:
         direction, factor = ("over", 1.0 / kappa) if kappa < 1.0 else ("under", kappa)
         text = (
-            f"Below the threshold the plain {diagnosis.gp_label} would be {direction}confident "
+            f"{below.capitalize()} the threshold the plain {diagnosis.gp_label} would be {direction}confident "
             f"by a factor of {_factor(factor)} here"
         )
         if low <= 1.0 <= high:
             text += ", though with so few points this can be chance"
     if diagnosis.n_below <= 2:
         points = "one value" if diagnosis.n_below == 1 else "two values"
-        text += f" (only {points} below it: too few to judge by)"
+        text += f" (only {points} {below} it: too few to judge by)"
     if isinstance(diagnosis.law, Normal):
         return f"{text}; the model in use is just that."
     return (
-        f"{text}; {diagnosis.model_label}, the model in use, gives low values "
+        f"{text}; {diagnosis.model_label}, the model in use, gives {low_values} "
         f"{_ratio(diagnosis.kappa_model)} times the probability with which they occur."
     )
 
@@ -202,7 +222,7 @@ def _parameters(
 ) -> list[dict[str, Any]]:
     """Name, kind, range and labels of each parameter."""
     space = optimizer.space
-    known = names or space.names or [f"x{i + 1}" for i in range(len(space))]
+    known = names or parameter_names(space)
     found = []
     for i, (name, dimension) in enumerate(zip(known, space.dimensions, strict=True)):
         item: dict[str, Any] = {"name": shorten(str(name), LONGEST_TEXT), "labels": None}
@@ -222,7 +242,7 @@ def _coordinates(optimizer: Optimizer, x: Point, digits: int) -> list[float]:
     """A point as numbers: choices become their places in the list."""
     pairs = zip(optimizer.space.dimensions, x, strict=True)
     return [
-        d.choices.index(v) if isinstance(d, Categorical) else v if isinstance(v, int) else _rounded(v, digits)
+        d.choices.index(v) if isinstance(d, Categorical) else v if isinstance(v, int) else rounded(v, digits)
         for d, v in pairs
     ]
 
@@ -239,15 +259,37 @@ def _words(parameters: Sequence[Mapping[str, Any]], optimizer: Optimizer, x: Poi
     return words
 
 
-def _best_points(
-    parameters: Sequence[Mapping[str, Any]], optimizer: Optimizer, numbers: Sequence[int | None]
-) -> list[dict[str, Any]]:
-    """The lowest values, with their points."""
-    done = [(e.y, i, e) for i, e in enumerate(optimizer.evaluations) if e.y is not None]
+def _broken(optimizer: Optimizer) -> list[list[int] | None]:
+    """Which limits each evaluation violates, by their places; None where it failed."""
+    rows = iter(optimizer.history.excesses)
     return [
-        {"number": i + 1, "id": numbers[i], "y": repr(y), "x": _words(parameters, optimizer, e.x)}
-        for y, i, e in sorted(done, key=lambda item: item[:2])[:N_BEST]
+        None if e.failed else [k for k, excess in enumerate(next(rows)) if not excess <= 0.0]
+        for e in optimizer.evaluations
     ]
+
+
+def _signed(optimizer: Optimizer, value: float | None) -> float | None:
+    """A value that a model has seen, with the user's sign."""
+    return None if value is None else optimizer.history.goals.sign * value
+
+
+def _best_points(
+    parameters: Sequence[Mapping[str, Any]],
+    optimizer: Optimizer,
+    numbers: Sequence[int | None],
+    outputs: Sequence[str],
+) -> list[dict[str, Any]]:
+    """The best values that keep all limits, with their points; if none does, those that come nearest to it."""
+    history = optimizer.history
+    done = [(i, e) for i, e in enumerate(history.evaluations) if not e.failed]
+    order = np.lexsort([history.successes[1], history.violations])
+    kept = int(history.feasible.sum()) or len(order)
+    rows = []
+    for i, e in (done[k] for k in order[:kept][:N_BEST]):
+        values = ["–" if (v := (e.outputs or {}).get(name)) is None else repr(v) for name in outputs]
+        x = _words(parameters, optimizer, e.x)
+        rows.append({"number": i + 1, "id": numbers[i], "y": repr(e.y), "outputs": values, "x": x})
+    return rows
 
 
 def _failures(
@@ -277,9 +319,12 @@ def _model(optimizer: Optimizer, fit: bool) -> Model | None:
 
 
 def _slices(optimizer: Optimizer, model: Model) -> dict[str, Any] | None:
-    """Mean, interval and EI along each parameter through the best point, and over the two that matter most."""
-    best = optimizer.history.best
-    if best is None or best.y is None:
+    """Mean, interval and EI along each parameter through the best point, and over the two that matter most.
+
+    Where no point keeps all limits, the one that comes nearest to it stands for the best.
+    """
+    centre = optimizer.history.best or optimizer.history.least_violating
+    if centre is None:
         return None
     model = optimizer.surrogate.updated(*optimizer.history.successes) or model
     along: list[dict[str, Any] | None] = []
@@ -288,13 +333,13 @@ def _slices(optimizer: Optimizer, model: Model) -> dict[str, Any] | None:
         if len(values) < 2:
             along.append(None)
             continue
-        points = [[*best.x[:i], value, *best.x[i + 1 :]] for value in values]
-        along.append({"values": _axis(dimension, values), **_views(optimizer, model, points, best)})
-    return {"level": LEVEL, "along": along, "over": _heat_map(optimizer, model, along, best)}
+        points = [[*centre.x[:i], value, *centre.x[i + 1 :]] for value in values]
+        along.append({"values": _axis(dimension, values), **_views(optimizer, model, points)})
+    return {"level": LEVEL, "along": along, "over": _heat_map(optimizer, model, along, centre.x)}
 
 
 def _heat_map(
-    optimizer: Optimizer, model: Model, along: Sequence[Mapping[str, Any] | None], best: Evaluation
+    optimizer: Optimizer, model: Model, along: Sequence[Mapping[str, Any] | None], centre: Point
 ) -> dict[str, Any] | None:
     """Mean, sd and EI over the two parameters along which the mean changes most."""
     ranges = [-1.0 if view is None else _range(view["mean"]) for view in along]
@@ -306,24 +351,34 @@ def _heat_map(
     points = []
     for b in rows:
         for a in columns:
-            x = list(best.x)
+            x = list(centre)
             x[i], x[j] = a, b
             points.append(x)
-    views = _views(optimizer, model, points, best, digits=4)
+    views = _views(optimizer, model, points, digits=4)
     return {"i": i, "j": j, "x": _axis(dimensions[i], columns), "y": _axis(dimensions[j], rows), **views}
 
 
 def _views(
-    optimizer: Optimizer, model: Model, points: Sequence[Point], best: Evaluation, digits: int = 6
+    optimizer: Optimizer, model: Model, points: Sequence[Point], digits: int = 6
 ) -> dict[str, list[float | None]]:
-    """What the model says at points."""
-    assert best.y is not None
-    prediction = model.predict(optimizer.space.encode(points))
-    lower, upper = prediction.interval(LEVEL)
+    """What the models say at points.
+
+    Of the objective, with the user's sign; EI counts only improvements that keep all limits, as the criterion does;
+    and, where there are limits, the probability of keeping them.
+    """
+    U, best = optimizer.space.encode(points), optimizer.history.best
+    prediction, sign = model.predict(U), optimizer.history.goals.sign
+    low, high = prediction.interval(LEVEL)
+    lower, upper = (low, high) if sign > 0.0 else (-high, -low)
+    columns = {"mean": sign * prediction.mean, "sd": prediction.sd, "lower": lower, "upper": upper}
+    log_p = log_feasible(optimizer, U)
     with np.errstate(under="ignore", over="ignore"):
-        ei = np.exp(prediction.log_expected_improvement(best.y))
-    columns = {"mean": prediction.mean, "sd": prediction.sd, "lower": lower, "upper": upper, "ei": ei}
-    return {name: [_rounded(v, digits) for v in column.tolist()] for name, column in columns.items()}
+        if best is not None and best.y is not None:
+            log_ei = prediction.log_expected_improvement(sign * best.y)
+            columns["ei"] = np.exp(log_ei if log_p is None else log_ei + log_p)
+        if log_p is not None:
+            columns["feasible"] = np.exp(log_p)
+    return {name: [rounded(v, digits) for v in column.tolist()] for name, column in columns.items()}
 
 
 def _grid(dimension: Dimension, n: int) -> list[Any]:
@@ -339,7 +394,7 @@ def _axis(dimension: Dimension, values: Iterable[Any]) -> list[float | None]:
     """Values as numbers: choices become their places in the list."""
     if isinstance(dimension, Categorical):
         return [dimension.choices.index(value) for value in values]
-    return [value if isinstance(value, int) else _rounded(value, 8) for value in values]
+    return [value if isinstance(value, int) else rounded(value, 8) for value in values]
 
 
 def _range(values: Sequence[float | None]) -> float:
@@ -350,46 +405,17 @@ def _range(values: Sequence[float | None]) -> float:
 # ---- calibration ----
 
 
-def _calibration(model: Model) -> dict[str, Any]:
+def _calibration(model: Model, maximize: bool) -> dict[str, Any]:
     """Is the model right below the threshold: numbers, curves and a sentence."""
     diagnosis = diagnose(model)
-    laws: list[tuple[str, Law]] = [(f"plain {base_label(model)}", Normal())]
-    if not isinstance(model.law, Normal):
-        laws.append((f"{method_label(model.method)}, in use", model.law))
-    below = model.y <= model.threshold
-    rows = []
-    for label, law in laws:
-        scores = loo_scores(model, law=law)
-        rows.append(
-            {
-                "label": label,
-                "kappa": _rounded(scores.kappa, 4),
-                "r": _rounded(scores.occurrence, 4),
-                "predicted": _rounded(scores.predicted, 4),
-                "tks_pit": _rounded(scores.tks_pit, 4),
-                **_curve(model, law, below),
-            }
-        )
     return {
-        "sentence": calibration_sentence(diagnosis),
-        "details": str(diagnosis),
-        "threshold": _rounded(diagnosis.threshold, 8),
+        "sentence": calibration_sentence(diagnosis, maximize=maximize),
+        "details": ("In detail, with all values negated: " if maximize else "") + str(diagnosis),
+        "threshold": rounded(-diagnosis.threshold if maximize else diagnosis.threshold, 8),
         "n": diagnosis.n,
         "n_below": diagnosis.n_below,
-        "probability": _rounded(diagnosis.probability, 4),
-        "models": rows,
-    }
-
-
-def _curve(model: Model, law: Law, below: Any) -> dict[str, list[float | None]]:
-    """Weighted distribution function of the thresholded PIT: where it steps, and to what."""
-    pit = thresholded_pit(leave_one_out_prediction(model, law), model.y, model.threshold)[below]
-    weights: FloatArray = model.weights[below]
-    order = np.argsort(pit)
-    share = np.cumsum(weights[order] / weights.sum()) if pit.size else weights
-    return {
-        "u": [_rounded(u, 5) for u in pit[order].tolist()],
-        "share": [_rounded(s, 5) for s in share.tolist()],
+        "probability": rounded(diagnosis.probability, 4),
+        "models": law_rows(model),
     }
 
 
@@ -399,6 +425,7 @@ def _curve(model: Model, law: Law, below: Any) -> dict[str, list[float | None]]:
 def _settings(optimizer: Optimizer) -> list[list[str]]:
     settings = asdict(optimizer.settings)
     options = settings.pop("options")
+    settings["constraints"] = "; ".join(settings["constraints"]) or "none"
     if settings["criterion"] != "lcb":
         del settings["epsilon"]
     rows = {**settings, **{f"option {name}": value for name, value in options.items()}}
@@ -420,19 +447,3 @@ def _versions(software: str | None) -> list[list[str]]:
 def _text(value: object) -> str:
     """A choice or a setting as it reads: strings bare, other values as Python writes them."""
     return shorten(value if isinstance(value, str) else repr(value), LONGEST_TEXT)
-
-
-def _rounded(value: Any, digits: int) -> Any:
-    """A number with so many digits; None where there is no finite one, because JSON has no NaN."""
-    if value is None or isinstance(value, int):
-        return value
-    return float(f"{float(value):.{digits}g}") if math.isfinite(value) else None
-
-
-def _attempt(what: str, compute: Callable[..., Any], *arguments: Any) -> Any:
-    """One part of the report, or None: a part that cannot be computed must not cost the others."""
-    try:
-        return compute(*arguments)
-    except Exception as error:
-        logger.info("the report goes without %s: %s: %s", what, type(error).__name__, error)
-        return None

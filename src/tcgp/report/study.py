@@ -23,7 +23,7 @@ def report_from_study(
     """Write the report of an Optuna study, with a model fitted to its trials.
 
     Shown are the parameters that all complete trials share, and the trials that have them. Failed and pruned
-    trials are failures. A study that maximizes is shown with its values negated.
+    trials are failures.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def report_from_study(
     path : str or os.PathLike
         File to write.
     method : str
-        Model to look at the trials with; see `tcgp.fit_model`.
+        Model to look at the trials with; see `tcgp.fit_model`. The default is the paper's, whatever the sampler.
     title : str, optional
         Title of the page; the name of the study by default.
     """
@@ -48,21 +48,21 @@ def report_from_study(
     }
     if not distributions:
         raise ValueError("study must have complete trials with parameters in common, got none")
-    maximizes = study.directions[0].name == "MAXIMIZE"
     optimizer = Optimizer(
         Space({name: _dimension(distribution) for name, distribution in distributions.items()}),
         method=method,
+        maximize=study.directions[0].name == "MAXIMIZE",
         n_initial=1,
         rng=0,
     )
     origins: list[tuple[int | None, str]] = []
     for trial in trials:
-        if trial.state.is_finished() and _tell(optimizer, trial, distributions, -1.0 if maximizes else 1.0):
+        if trial.state.is_finished() and _tell(optimizer, trial, distributions):
             origins.append((trial.number, "Optuna"))
     data = report_data(
         optimizer,
         State(running=False, text="snapshot"),
-        title=(title or study.study_name) + (" (values negated: it maximizes)" if maximizes else ""),
+        title=title or study.study_name,
         origins=origins,
         labels={
             i: labels for i, d in enumerate(distributions.values()) if (labels := _labels(d)) is not None
@@ -72,12 +72,12 @@ def report_from_study(
     write_atomically(path, render(data))
 
 
-def _tell(optimizer: Optimizer, trial: Any, distributions: Mapping[str, Any], sign: float) -> bool:
+def _tell(optimizer: Optimizer, trial: Any, distributions: Mapping[str, Any]) -> bool:
     """Add a trial to the optimizer; False if it does not belong to the space, or repeats a point."""
     if not set(distributions) <= set(trial.params):
         return False
     n = len(optimizer.evaluations)
-    value = sign * trial.values[0] if trial.state.name == "COMPLETE" else None
+    value = trial.values[0] if trial.state.name == "COMPLETE" else None
     reason = trial.system_attrs.get("fail_reason") or trial.state.name.lower()
     try:
         x = [_coordinate(d, trial.params[name]) for name, d in distributions.items()]

@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
-from scipy import optimize
 
+from tcgp._bounds import check_bounds
 from tcgp._typing import BoolArray, Bounds, FloatArray, IntArray
 
 __all__ = [
@@ -28,7 +28,6 @@ __all__ = [
     "Evaluate",
     "LogDensity",
     "advance",
-    "as_box",
     "effective_sample_size",
     "move",
     "next_level_by_bisection",
@@ -92,7 +91,7 @@ def uniform_cloud(evaluate: Evaluate, bounds: Bounds, n: int, rng: np.random.Gen
     >>> cloud.points.shape, cloud.features.shape
     ((1000, 2), (1000,))
     """
-    low, high = as_box(bounds).T
+    low, high = check_bounds(bounds).T
     points = rng.uniform(low, high, (n, len(low)))
     d = len(low)
     # Optimal for a Gaussian target in many dimensions (Roberts et al., 1997; ter Braak, 2006).
@@ -228,7 +227,7 @@ def move(
     >>> bool(abs(moved.points.mean() - 0.25) < 0.02), bool(moved.points.max() <= 0.5)
     (True, True)
     """
-    box = as_box(bounds)
+    box = check_bounds(bounds)
     if max_sweeps is None:
         max_sweeps = max(60, 10 * len(box))
     if covariance is None:
@@ -373,40 +372,6 @@ def next_level_by_bisection(
             near = middle
         else:
             far = middle
-
-
-def as_box(bounds: Bounds) -> FloatArray:
-    """Bounds as a (d, 2) array, refused unless each lower end is finite and below its upper end.
-
-    Parameters
-    ----------
-    bounds : (d, 2) array_like or scipy.optimize.Bounds
-        Lower and upper ends.
-
-    Returns
-    -------
-    (d, 2) ndarray
-
-    Examples
-    --------
-    >>> from tcgp.sampling import particles
-    >>> particles.as_box([(0, 1), (-1, 1)]).tolist()
-    [[0.0, 1.0], [-1.0, 1.0]]
-    """
-    pairs = np.column_stack([bounds.lb, bounds.ub]) if isinstance(bounds, optimize.Bounds) else bounds
-    try:
-        box = np.asarray(pairs, dtype=float)
-    except (TypeError, ValueError):
-        box = np.empty(0)
-    if box.ndim != 2 or box.shape[1] != 2 or len(box) == 0:
-        raise ValueError(
-            f"bounds={bounds!r} is not a sequence of (low, high) pairs; give one pair per coordinate."
-        )
-    if not np.all(np.isfinite(box)) or not np.all(box[:, 0] < box[:, 1]):
-        raise ValueError(
-            f"bounds={box.tolist()} must be finite with low < high in each pair; mend the pairs."
-        )
-    return box
 
 
 def _gaussian_steps(

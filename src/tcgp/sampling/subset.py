@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tcgp._bounds import check_bounds
 from tcgp._typing import ArrayLike, Bounds, FloatArray, RandomState
-from tcgp.sampling.particles import Cloud, advance, as_box, uniform_cloud
+from tcgp.sampling.particles import Cloud, advance, uniform_cloud
 
 __all__ = ["SubsetSimulation", "subset_simulation"]
 
@@ -84,8 +85,8 @@ class SubsetSimulation:
         threshold = _checked_threshold(threshold)
         if threshold > self.threshold:
             raise ValueError(
-                f"threshold={threshold!r} is above the present one, {self.threshold!r}; "
-                "start a new subset_simulation to go there."
+                f"threshold must be at most the present one, {self.threshold!r}, got {threshold!r}: "
+                "start a new subset_simulation to go there"
             )
         if threshold == self.threshold:
             return self
@@ -109,7 +110,7 @@ def subset_simulation(
     The levels are u_k = max(threshold, p0-quantile of the particles' values); the estimate is the product of
     the fractions kept. With independent particles its logarithm would have the variance
     log(probability) / log(p0) · (1 - p0) / (p0 n_particles); the moves come close to that, see
-    ``benchmarks/subset_simulation.py``.
+    ``benchmarks/calibration/subset_simulation.py``.
 
     Parameters
     ----------
@@ -152,16 +153,14 @@ def subset_simulation(
     >>> bool(simulation.values.max() <= 0.4)
     True
     """
-    box = as_box(bounds)
+    box = check_bounds(bounds)
     threshold = _checked_threshold(threshold)
     if not isinstance(n_particles, int | np.integer) or n_particles < 10:
-        raise ValueError(f"n_particles={n_particles!r} must be an integer of at least 10; 1000 is usual.")
+        raise ValueError(f"n_particles must be an integer of at least 10, got {n_particles!r}")
     if not 0 < p0 < 1:
-        raise ValueError(f"p0={p0!r} must lie strictly between 0 and 1; 0.2 is usual.")
+        raise ValueError(f"p0 must lie strictly between 0 and 1, got {p0!r}")
     if max_sweeps is not None and (not isinstance(max_sweeps, int | np.integer) or max_sweeps < 1):
-        raise ValueError(
-            f"max_sweeps={max_sweeps!r} must be a positive integer, or None for the usual number."
-        )
+        raise ValueError(f"max_sweeps must be a positive integer, or None, got {max_sweeps!r}")
     # A stream of its own: what the caller draws later from rng does not change what continue_to gives.
     rng = np.random.default_rng(np.random.default_rng(rng).integers(2**32, size=4))
     cloud = uniform_cloud(lambda x: _values(fun, x), box, int(n_particles), rng)
@@ -239,7 +238,7 @@ def _values(fun: Callable[[FloatArray], ArrayLike], points: FloatArray) -> Float
     values = np.asarray(fun(points), dtype=float)
     if values.shape != (len(points),):
         raise ValueError(
-            f"fun returned shape {values.shape} for {len(points)} points; make it map rows (n, d) to (n,)."
+            f"fun must map points (n, d) to values (n,), got shape {values.shape} for {len(points)} points"
         )
     return np.where(np.isnan(values), np.inf, values)
 
@@ -248,5 +247,5 @@ def _checked_threshold(threshold: float) -> float:
     """The threshold as a float, refused when it is NaN or -inf."""
     threshold = float(threshold)
     if math.isnan(threshold) or threshold == -math.inf:
-        raise ValueError(f"threshold={threshold!r} is no level to go down to; give a finite number.")
+        raise ValueError(f"threshold must be a number or inf, got {threshold!r}")
     return threshold

@@ -1,10 +1,11 @@
 """Scores of predictive laws below a threshold: occurrence, thresholded PIT, twCRPS, and a diagnosis in words.
 
 Every score takes a `tcgp.models.Prediction`, whatever method made it. `loo_scores` and `diagnose` need
-nothing but a fitted model; `test_scores` needs a test set.
+nothing but a fitted model, and so does `diagnose_limit`; `test_scores` needs a test set.
 """
 
 from tcgp.scoring.diagnosis import Diagnosis, diagnose
+from tcgp.scoring.limits import LimitDiagnosis, diagnose_limit
 from tcgp.scoring.occurrence import occurrence_discrepancy, predicted_probability
 from tcgp.scoring.pit import ks_pit, thresholded_pit, tks_pit
 from tcgp.scoring.ranked_probability import crps, twcrps, twcrps_sampled
@@ -12,9 +13,11 @@ from tcgp.scoring.scores import Scores, leave_one_out_prediction, loo_scores, te
 
 __all__ = [
     "Diagnosis",
+    "LimitDiagnosis",
     "Scores",
     "crps",
     "diagnose",
+    "diagnose_limit",
     "ks_pit",
     "leave_one_out_prediction",
     "loo_scores",

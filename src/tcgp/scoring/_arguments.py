@@ -15,7 +15,7 @@ def check_values(prediction: Prediction, y: ArrayLike) -> FloatArray:
     y = _as_floats("y", y)
     points = np.shape(prediction.mean)
     if y.shape != points:
-        raise ValueError(f"y must have one value per predicted point, shape {points}; got shape {y.shape}.")
+        raise ValueError(f"y must have one value per predicted point, shape {points}, got shape {y.shape}")
     if not np.isfinite(y).all():
         raise ValueError("y must be finite; leave failed evaluations out before scoring.")
     return y
@@ -25,7 +25,7 @@ def check_weights(weights: ArrayLike | None, n: int) -> FloatArray:
     """Return weights of sum one, equal ones by default."""
     weights = np.ones(n) if weights is None else _as_floats("weights", weights)
     if weights.shape != (n,):
-        raise ValueError(f"weights must have one value per point, shape ({n},); got shape {weights.shape}.")
+        raise ValueError(f"weights must have one value per point, shape ({n},), got shape {weights.shape}")
     if not (np.isfinite(weights).all() and (weights >= 0.0).all() and weights.sum() > 0.0):
         raise ValueError("weights must be finite, nonnegative and not all zero.")
     out: FloatArray = weights / weights.sum()
@@ -37,9 +37,9 @@ def check_threshold(threshold: float) -> float:
     try:
         threshold = float(threshold)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"threshold must be a number or +inf; got {threshold!r}.") from None
+        raise ValueError(f"threshold must be a number or +inf, got {threshold!r}") from None
     if np.isnan(threshold):
-        raise ValueError("threshold must be a number or +inf; got NaN.")
+        raise ValueError("threshold must be a number or +inf, got NaN")
     return threshold
 
 
@@ -47,4 +47,4 @@ def _as_floats(name: str, values: ArrayLike) -> FloatArray:
     try:
         return np.asarray(values, dtype=float)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} must be numbers; got {values!r}.") from None
+        raise ValueError(f"{name} must be numbers, got {values!r}") from None

@@ -51,5 +51,5 @@ def occurrence_discrepancy(
     0.1707
     """
     if not 0.0 <= probability <= 1.0:
-        raise ValueError(f"probability must lie in [0, 1]; got {probability!r}.")
+        raise ValueError(f"probability must lie in [0, 1], got {probability!r}")
     return abs(probability - predicted_probability(prediction, threshold, weights))

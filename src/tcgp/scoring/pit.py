@@ -89,7 +89,7 @@ def tks_pit(
     jumps = check_weights(weights, pit.size)[below]
     if not jumps.sum() > 0.0:
         lowest = f"the smallest value is {np.min(y):g}" if pit.size else "there are no values"
-        raise ValueError(f"threshold must leave some weight at or below it; got {threshold:g}, and {lowest}.")
+        raise ValueError(f"threshold must leave some weight at or below it, got {threshold:g}, and {lowest}")
     return float(ks_deviation(pit[below], jumps / jumps.sum()))
 
 

@@ -136,7 +136,7 @@ def twcrps_sampled(
     """
     y, t = check_values(prediction, y), check_threshold(threshold)
     if n_samples < 1:
-        raise ValueError(f"n_samples must be at least 1; got {n_samples}.")
+        raise ValueError(f"n_samples must be at least 1, got {n_samples}")
     draws = np.sort(np.minimum(prediction.sample(n_samples, rng), t), axis=0)  # (K, n)
     ranks = 2.0 * np.arange(1, n_samples + 1) - n_samples - 1.0
     distance = np.abs(draws - np.minimum(y, t)).mean(axis=0)

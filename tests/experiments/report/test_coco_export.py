@@ -11,6 +11,7 @@ from tcgp.experiments.run.store import Store
 NAMES = ("bbob:f1:d2:i1", "bbob:f3:d2:i2")
 
 
+@pytest.mark.usefixtures("cocoex")
 def test_coco_gets_every_evaluation_of_the_runs_and_no_other(tmp_path):
     plan = plans.get("methods", replicates=1, iterations=3, problems=NAMES, methods=("GP", "tcGP"))
     store = Store(tmp_path / "results")

@@ -1,6 +1,5 @@
 """BBOB functions as problems."""
 
-import cocoex
 import numpy as np
 import pytest
 
@@ -8,7 +7,7 @@ from tcgp.experiments.errors import ExperimentError
 from tcgp.experiments.run import problems
 
 
-def test_values_are_those_of_the_suite():
+def test_values_are_those_of_the_suite(cocoex):
     suite = cocoex.Suite("bbob", "instances:2", "dimensions:2 function_indices:3")
     reference = suite.get_problem(0)
     problem = problems.get("bbob:f3:d2:i2")
@@ -18,6 +17,7 @@ def test_values_are_those_of_the_suite():
     assert problem.bounds.tolist() == [[-5.0, 5.0]] * 2
 
 
+@pytest.mark.usefixtures("cocoex")
 @pytest.mark.parametrize("name", ["bbob:f1", "bbob:f99:d2:i1", "bbob:f1:d7:i1"])
 def test_a_function_that_does_not_exist_is_refused(name):
     with pytest.raises(ExperimentError, match="bbob"):

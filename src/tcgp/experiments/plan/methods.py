@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tcgp.experiments.errors import ExperimentError
-from tcgp.methods.portfolio import METHODS, options_of
+from tcgp.methods.portfolio import METHODS, check_method, options_of
 
 __all__ = ["PEER_NAMES", "Method"]
 
@@ -105,8 +105,12 @@ def _defaults(name: str) -> dict[str, Any]:
             return {}
         known = ", ".join(PEER + peer for peer in PEER_NAMES)
         raise ExperimentError(f"there is no peer {name!r}: take one of {known}")
-    if name not in METHODS:
-        raise ExperimentError(f"there is no method {name!r}: take one of {', '.join(METHODS)}, or peer:...")
+    try:
+        check_method(name)
+    except ValueError:
+        raise ExperimentError(
+            f"there is no method {name!r}: take one of {', '.join(METHODS)}, or peer:..."
+        ) from None
     return {key: option.default for key, option in options_of(name).items()}
 
 

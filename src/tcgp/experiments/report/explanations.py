@@ -40,11 +40,11 @@ _SAMPLING = (
 _RELAXED = (
     "The relaxed likelihood has several optima, and the cell depends on which is found. On a few of the same data "
     "sets gpmp-contrib 0.9.38, with y in units of t − m_n, ends where we do on some and elsewhere on others "
-    "(benchmarks/gpmp_crosscheck.py). Goldstein–Price, δ = 0.25, 4 data sets: its twCRPS is 16 ± 16 against our "
-    "0.46 ± 0.13, from one poor fit. Dixon–Price 4, δ = 0.25, 8 data sets: its tKS–PIT is 0.81 ± 0.03 against our "
-    "0.71 ± 0.09. Rosenbrock 6, δ = 0.1, 8 data sets: its twCRPS is 520 ± 200 against our 199 ± 51, where the paper "
-    "has 54. So the paper's numbers on the first two can come from its optima; those on Rosenbrock 6 remain "
-    "unexplained."
+    "(benchmarks/calibration/gpmp_crosscheck.py). Goldstein–Price, δ = 0.25, 4 data sets: its twCRPS is 16 ± 16 "
+    "against our 0.46 ± 0.13, from one poor fit. Dixon–Price 4, δ = 0.25, 8 data sets: its tKS–PIT is 0.81 ± 0.03 "
+    "against our 0.71 ± 0.09. Rosenbrock 6, δ = 0.1, 8 data sets: its twCRPS is 520 ± 200 against our 199 ± 51, "
+    "where the paper has 54. So the paper's numbers on the first two can come from its optima; those on "
+    "Rosenbrock 6 remain unexplained."
 )
 _DATA_SETS = (
     "The GP beneath has a smaller twCRPS than the paper's in the same proportion (616 against 680): a difference of "

@@ -58,7 +58,7 @@ def draw(layout: str, curves: Mapping[str, Sequence[Curves]], targets: Mapping[s
 
 def picture(name: str, caption: str, figure: Figure) -> Picture:
     """A figure as PNG and SVG; equal figures give equal files."""
-    matplotlib = require("matplotlib", "figures need matplotlib")
+    matplotlib = require("matplotlib", "figures need matplotlib", "matplotlib")
     png, svg = io.BytesIO(), io.BytesIO()
     figure.savefig(png, format="png", dpi=110, metadata={"Software": None})
     with matplotlib.rc_context({"svg.hashsalt": "tcgp", "svg.fonttype": "none"}):
@@ -147,7 +147,7 @@ def _colours(labels: Sequence[str]) -> list[str]:
 
 def _grid(n_panels: int, n_columns: int) -> tuple[Figure, list[Axes]]:
     """A figure with panels in rows."""
-    Figure = require("matplotlib.figure", "figures need matplotlib").Figure
+    Figure = require("matplotlib.figure", "figures need matplotlib", "matplotlib").Figure
     columns = min(n_panels, n_columns)
     rows = -(-n_panels // columns)
     figure = Figure(figsize=(PANEL[0] * columns, PANEL[1] * rows + 0.4), layout="constrained")

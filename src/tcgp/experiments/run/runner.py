@@ -146,7 +146,7 @@ def _share(tasks: list[Task], shard: tuple[int, int]) -> list[Task]:
 
 def _on_this_machine(tasks: list[Task], jobs: int) -> Iterator[Attempt]:
     """What comes from worker processes with one BLAS thread each, in any order."""
-    joblib = require("joblib", "experiments need joblib")
+    joblib = require("joblib", "experiments need joblib", "joblib")
     loky = importlib.import_module("joblib.externals.loky.process_executor")
 
     def attempts() -> Iterator[Attempt]:
@@ -167,7 +167,7 @@ def _on_this_machine(tasks: list[Task], jobs: int) -> Iterator[Attempt]:
 
 def _on_dask(tasks: list[Task], address: str) -> tuple[int, Iterator[Attempt]]:
     """Number of workers of a Dask cluster, and what comes from them, in any order."""
-    distributed = require("distributed", "--scheduler needs Dask")
+    distributed = require("distributed", "--scheduler needs Dask", "distributed")
     try:
         client = distributed.Client(address, timeout=SECONDS_TO_CONNECT, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:

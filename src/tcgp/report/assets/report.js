@@ -2,7 +2,7 @@
 // Draws the report from the JSON in #data. Strings of the run reach the page through textContent only.
 (() => {
   const D = JSON.parse(document.getElementById("data").textContent);
-  const P = D.parameters, E = D.evaluations, N = E.y.length;
+  const P = D.parameters, E = D.evaluations, G = D.goals, C = D.constraints, N = E.y.length;
   const root = document.getElementById("report"), tip = document.getElementById("tip");
   const NS = "http://www.w3.org/2000/svg";
   const KEY = "tcgp-report:" + location.pathname;
@@ -126,6 +126,7 @@
     }
     return d;
   }
+  const diamond = (x, y, r) => `M${(x - r).toFixed(1)} ${y.toFixed(1)}l${r} ${-r}l${r} ${r}l${-r} ${r}Z`;
   const cross = (x, y, r) => `M${x - r} ${y - r}L${x + r} ${y + r}M${x - r} ${y + r}L${x + r} ${y - r}`;
   function star(x, y, r) {
     const points = [];
@@ -147,6 +148,7 @@
   const stroke = (className) => (svg) => draw(svg, "path", { d: "M1 6H23", class: "line " + className });
   const disc = (className) => (svg) => draw(svg, "circle", { cx: 12, cy: 6, r: 4, class: className });
   const patch = (className) => (svg) => draw(svg, "rect", { x: 2, y: 1, width: 20, height: 10, class: className });
+  const rhomb = (className) => (svg) => draw(svg, "path", { d: diamond(12, 6, 5), class: className });
   const mark = (svg) => draw(svg, "path", { d: cross(12, 6, 4), class: "cross" });
   const asterisk = (svg) => draw(svg, "polygon", { points: star(12, 6, 6), class: "star" });
 
@@ -192,6 +194,8 @@
     const run = E.id[i] === null ? "" : `, run ${E.id[i]}`;
     const lines = [`evaluation ${i + 1}${run} (${ORIGIN[E.source[i]] || E.source[i]})`];
     lines.push(E.y[i] === null ? `failed: ${E.reason[i] || "no reason given"}` : `value ${number(E.y[i], 10)}`);
+    for (const k of E.broken[i] || []) lines.push(`violates ${C[k] ? C[k].text : "a constraint"}`);
+    G.outputs.forEach((name, k) => { if (name !== G.objective) lines.push(`${name} = ${number(E.outputs[i][k], 8)}`); });
     P.slice(0, 24).forEach((p, k) => lines.push(`${p.name} = ${word(p, E.x[i][k])}`));
     if (P.length > 24) lines.push(`and ${P.length - 24} more parameters`);
     return lines;
@@ -199,12 +203,27 @@
 
   // ---- facts ----
   const failed = E.y.filter((y) => y === null).length;
-  const running = [];  // best value so far
+  const limited = C.length > 0;
+  const feasible = (i) => E.y[i] !== null && E.broken[i].length === 0;
+  const better = (a, b) => (G.maximize ? a > b : a < b);
+  const bestFirst = (a, b) => (G.maximize ? b - a : a - b);
+  const valueName = G.objective === null ? "value" : G.objective;
+  const [lowest, low] = G.maximize ? ["highest", "high"] : ["lowest", "low"];
+  const running = [];  // best value so far that keeps all constraints
   let bestIndex = -1;
   E.y.forEach((y, i) => {
-    if (y !== null && (bestIndex < 0 || y < E.y[bestIndex])) bestIndex = i;
+    if (feasible(i) && (bestIndex < 0 || better(y, E.y[bestIndex]))) bestIndex = i;
     running.push(bestIndex < 0 ? null : E.y[bestIndex]);
   });
+  const centre = D.shown === null ? -1 : D.shown;  // the best point, or the one that comes nearest to keeping all constraints
+  if (bestIndex >= 0) bestIndex = centre;  // values are rounded here: of equal ones it is the best
+  const centreName = bestIndex < 0 && limited ? "nearest point" : "best point";
+  // What a point is drawn as: a disc, or a rhomb if it violates a constraint; hollow in the initial design.
+  function dot(parent, i, px, py, r) {
+    const kind = isDesign(i) ? " design" : "";
+    if (feasible(i)) draw(parent, "circle", { cx: px.toFixed(1), cy: py.toFixed(1), r, class: "point" + kind });
+    else draw(parent, "path", { d: diamond(px, py, r * 1.25), class: "point infeasible" + kind });
+  }
   const isDesign = (i) => E.source[i] === "design" || (E.source[i] === "given" && i < D.n_initial);
   const narrow = innerWidth < 620;
   const widthOf = (element, fallback) => Math.max(280, Math.round(element.clientWidth - 34) || fallback);
@@ -233,10 +252,11 @@
     }
     const facts = add(root, "dl", "facts");
     const fact = (name, value) => { const f = add(facts, "div", "fact"); add(f, "dt", "", name); add(f, "dd", "", value); };
-    fact("best value", bestIndex < 0 ? "none yet" : number(E.y[bestIndex], 6));
+    fact(G.objective === null ? "best value" : `best ${cut(G.objective, 40)}`, bestIndex < 0 ? "none yet" : number(E.y[bestIndex], 6));
     fact("found at evaluation", bestIndex < 0 ? "–" : bestIndex + 1);
     fact("evaluations", D.state.n_evals ? `${N} of ${D.state.n_evals}` : N);
     fact("failed", failed);
+    if (limited) fact("keep all constraints", `${E.y.filter((_, i) => feasible(i)).length} of ${N - failed}`);
     fact("under way", D.pending.length);
     const spent = E.simulator.reduce((a, b) => a + (b || 0), 0);
     if (spent > 0) fact("time in the simulator", seconds(spent));
@@ -245,7 +265,8 @@
 
   // ---- best value so far ----
   function convergence() {
-    const section = card(root, "Best value so far", "Every evaluation, and the lowest value found up to then. Drag over the chart to zoom in; double-click to see everything.");
+    const kept = limited ? " that keeps all constraints" : "";
+    const section = card(root, "Best value so far", `Every evaluation, and the ${lowest} value found up to then${kept}. Drag over the chart to zoom in; double-click to see everything.`);
     const buttons = add(section, "div", "buttons");
     const holder = add(section, "div");
     const known = E.y.filter((y) => y !== null);
@@ -260,9 +281,9 @@
     scaleButton.addEventListener("click", () => { memory.log = !memory.log; memory.zoom = null; remember(); render(); });
     reset.addEventListener("click", () => { memory.zoom = null; remember(); render(); });
     focus.addEventListener("click", () => {
-      const sorted = [...known].sort((a, b) => a - b), tenth = sorted[Math.ceil(sorted.length / 10)] ?? sorted[sorted.length - 1];
-      const margin = (tenth - sorted[0]) * 0.08;
-      memory.zoom = [0, N + 1, memory.log && positive ? sorted[0] * 0.98 : sorted[0] - margin, tenth + margin];
+      const sorted = [...known].sort(bestFirst), tenth = sorted[Math.ceil(sorted.length / 10)] ?? sorted[sorted.length - 1];
+      const [from, to] = spread([sorted[0], tenth, ...(bestIndex < 0 ? [] : [E.y[bestIndex]])], 0.08);
+      memory.zoom = [0, N + 1, memory.log && positive && !(from > 0) ? least * 0.98 : from, to];
       remember();
       render();
     });
@@ -281,7 +302,7 @@
       const x = z ? linear(z[0], z[1], box.left, box.right, width / 110) : linear(0, Math.max(N + 1, D.state.n_evals || 0), box.left, box.right, width / 110);
       x.ticks = x.ticks.filter(Number.isInteger);
       const y = log ? logarithmic(low, high, box.bottom, box.top) : linear(low, high, box.bottom, box.top, 5);
-      frame(svg, box, x, y, { xlabel: "evaluations", ylabel: "value" });
+      frame(svg, box, x, y, { xlabel: "evaluations", ylabel: cut(valueName, 60) });
       const clip = draw(draw(svg, "defs", {}), "clipPath", { id: "view" });
       draw(clip, "rect", { x: box.left, y: box.top - 12, width: box.right - box.left, height: box.bottom - box.top + 14 });
       const plot = draw(svg, "g", { "clip-path": "url(#view)" });
@@ -299,13 +320,13 @@
         const py = y.at(value);
         if (!inside(px, py)) return;
         if (i === bestIndex) draw(plot, "polygon", { points: star(px, py, 9), class: "star" });
-        else draw(plot, "circle", { cx: px.toFixed(1), cy: py.toFixed(1), r: N > 300 ? 2.4 : 3.4, class: isDesign(i) ? "point design" : "point" });
+        else dot(plot, i, px, py, N > 300 ? 2.4 : 3.4);
         points.push({ x: px, y: py, lines: () => describe(i) });
       });
       hover(svg, points);
       brush(svg, box, x, y, (zoom) => { memory.zoom = zoom; remember(); render(); });
       svg.addEventListener("dblclick", () => { memory.zoom = null; remember(); render(); });
-      legend(holder, [[stroke("m"), "best so far"], [disc("point design"), "initial design or given"], [disc("point"), "chosen by the model"], [asterisk, "best"], [mark, "failed (at the upper edge)"]]);
+      legend(holder, [[stroke("m"), "best so far"], [disc("point design"), "initial design or given"], [disc("point"), "chosen by the model"], ...(limited ? [[rhomb("point infeasible"), "violates a constraint (hollow: initial design)"]] : []), [asterisk, "best"], [mark, "failed (at the upper edge)"]]);
     }
     redraw(render);
   }
@@ -342,9 +363,10 @@
   // ---- where it sampled ----
   const LINES = 1000;
   function samples() {
-    const order = E.y.map((_, i) => i).filter((i) => E.y[i] !== null).sort((a, b) => E.y[b] - E.y[a]);
+    const order = E.y.map((_, i) => i).filter(feasible).sort((a, b) => bestFirst(E.y[b], E.y[a]));
+    const infeasible = E.y.map((_, i) => i).filter((i) => E.y[i] !== null && !feasible(i)).slice(-LINES);
     const rank = new Map(order.map((i, k) => [i, order.length > 1 ? k / (order.length - 1) : 1]));
-    const shown = [...order.slice(-LINES, -1), ...E.y.map((_, i) => i).filter((i) => E.y[i] === null).slice(-LINES), ...order.slice(-1)];
+    const shown = [...infeasible, ...order.slice(-LINES, -1), ...E.y.map((_, i) => i).filter((i) => E.y[i] === null).slice(-LINES), ...order.slice(-1)];
     // Many lines hide each other: then only the best tenth stands out.
     const opacity = (share) => (order.length > 120 ? 0.1 + 0.7 * share ** 8 : 0.3 + 0.4 * share);
     const more = N > shown.length ? ` The ${shown.length} best and latest failed of ${N} are drawn.` : "";
@@ -370,13 +392,13 @@
       const threads = draw(svg, "g", {});
       const lines = shown.map((i) => {
         const points = polyline(i);
-        const line = draw(threads, "path", { d: "M" + points.map((q) => q.map((v) => v.toFixed(1)).join(" ")).join("L"), class: "thread" + (E.y[i] === null ? " failed" : i === bestIndex ? " top" : "") });
-        if (E.y[i] !== null && i !== bestIndex) line.style.strokeOpacity = opacity(rank.get(i)).toFixed(2);
-        if (E.y[i] !== null && i !== bestIndex) line.style.stroke = `color-mix(in oklab, var(--good) ${(100 * rank.get(i)).toFixed(1)}%, var(--poor))`;
+        const line = draw(threads, "path", { d: "M" + points.map((q) => q.map((v) => v.toFixed(1)).join(" ")).join("L"), class: "thread" + (E.y[i] === null ? " failed" : i === bestIndex ? " top" : feasible(i) ? "" : " infeasible") });
+        if (feasible(i) && i !== bestIndex) line.style.strokeOpacity = opacity(rank.get(i)).toFixed(2);
+        if (feasible(i) && i !== bestIndex) line.style.stroke = `color-mix(in oklab, var(--good) ${(100 * rank.get(i)).toFixed(1)}%, var(--poor))`;
         return { i, points, line };
       });
       for (let k = 0; k < axes; k++) {
-        const at = position(k), name = k < P.length ? P[k].name : "value";
+        const at = position(k), name = k < P.length ? P[k].name : valueName;
         const g = draw(svg, "g", { class: "tick" });
         if (upright) {
           draw(svg, "line", { x1: from, x2: to, y1: at, y2: at, class: "axis" });
@@ -410,7 +432,8 @@
       svg.addEventListener("pointermove", move);
       svg.addEventListener("pointerdown", move);
       svg.addEventListener("pointerleave", leave);
-      legend(holder, [[stroke("m"), "best"], [(s) => { draw(s, "path", { d: "M1 6H23", class: "thread failed" }).style.strokeWidth = 2; }, "failed (no value)"]]);
+      const thread = (kind) => (s) => { draw(s, "path", { d: "M1 6H23", class: "thread " + kind }).style.strokeWidth = 2; };
+      legend(holder, [[stroke("m"), "best"], ...(limited ? [[thread("infeasible"), "violates a constraint"]] : []), [thread("failed"), "failed (no value)"]]);
     });
   }
   function distance2(q, a, b) {
@@ -422,10 +445,12 @@
   // ---- slices ----
   function slices() {
     const S = D.slices;
-    if (!S || bestIndex < 0) return;
-    const best = E.x[bestIndex], level = Math.round(100 * S.level);
-    const sorted = E.y.filter((v) => v !== null).sort((p, q) => p - q), median = sorted[Math.floor(sorted.length / 2)];
-    const section = card(root, "What the model expects around the best point", `Each chart moves one parameter and holds the others at the best point: the model's mean with its ${level} % interval, and below it the expected improvement, scaled to its own maximum. Heights above the median of all values are cut off.`, S.along.length > 6 ? "long" : "");
+    if (!S || centre < 0) return;
+    const point = E.x[centre], height0 = E.y[centre], level = Math.round(100 * S.level);
+    const sorted = E.y.filter((v, i) => (bestIndex < 0 ? v !== null : feasible(i))).sort((p, q) => p - q), median = sorted[Math.floor(sorted.length / 2)];
+    const improvement = limited ? "the expected improvement that keeps all constraints, scaled to its own maximum, with the probability of keeping them (from 0 to 1)" : "the expected improvement, scaled to its own maximum";
+    const off = G.maximize ? "Depths below" : "Heights above", all = limited && bestIndex >= 0 ? "all values that keep the constraints" : "all values";
+    const section = card(root, `What the model expects around the ${centreName}`, `Each chart moves one parameter and holds the others at the ${centreName}: the model's mean with its ${level} % interval, and below it ${improvement}. ${off} the median of ${all} are cut off.`, S.along.length > 6 ? "long" : "");
     const grid = add(section, "div", "small");
     S.along.forEach((view, k) => {
       if (!view) return;
@@ -436,21 +461,23 @@
       const x = along(p, box.left, box.right, 4);
       // Heavy tails and far-off heights would squeeze what matters: the view follows the mean, up to the median of the
       // values found, and then the interval as far as that leaves the mean visible.
-      const ceiling = (v) => Math.min(v, Math.max(median, E.y[bestIndex]));
-      const [a, b] = spread([...view.mean.map(ceiling), E.y[bestIndex]], 0.1), [c, d] = spread([...view.lower, ...view.upper].map(ceiling));
+      const ceiling = (v) => (G.maximize ? Math.max(v, Math.min(median, height0)) : Math.min(v, Math.max(median, height0)));
+      const [a, b] = spread([...view.mean.map(ceiling), height0], 0.1), [c, d] = spread([...view.lower, ...view.upper].map(ceiling));
       const y = linear(Math.max(a - 1.5 * (b - a), Math.min(a, c)), Math.min(b + 1.5 * (b - a), Math.max(b, d)), box.bottom, box.top, 4);
       frame(svg, box, { ticks: [] }, y);
       const clip = draw(draw(svg, "defs", {}), "clipPath", { id: "slice" + k });
       draw(clip, "rect", { x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top });
       const plot = draw(svg, "g", { "clip-path": `url(#slice${k})` });
-      const top = Math.max(...view.ei.map((v) => v || 0)), e = linear(0, top || 1, lower.bottom, lower.top, 2);
+      const ei = (view.ei || view.mean.map(() => 0)).map((v) => v || 0);  // none before a point keeps all constraints
+      const e = linear(0, Math.max(...ei) || 1, lower.bottom, lower.top, 2), f = linear(0, 1, lower.bottom, lower.top, 2);
       if (p.labels) {
         const half = Math.min(16, (0.35 * (box.right - box.left)) / p.labels.length);
         view.values.forEach((v, i) => {
           const px = x.at(v), y1 = y.at(view.upper[i]), y2 = y.at(view.lower[i]);
           draw(plot, "rect", { x: px - half, width: 2 * half, y: y1, height: Math.max(y2 - y1, 0.5), class: "band" });
           draw(plot, "path", { d: `M${px - half} ${y.at(view.mean[i])}H${px + half}`, class: "line c" });
-          draw(svg, "rect", { x: px - half, width: 2 * half, y: e.at(view.ei[i] || 0), height: Math.max(lower.bottom - e.at(view.ei[i] || 0), 0), class: "ei" });
+          draw(svg, "rect", { x: px - half, width: 2 * half, y: e.at(ei[i]), height: Math.max(lower.bottom - e.at(ei[i]), 0), class: "ei" });
+          if (view.feasible) draw(svg, "path", { d: `M${px - half} ${f.at(view.feasible[i] || 0)}H${px + half}`, class: "line feasible" });
         });
       } else {
         const back = [...view.values.keys()].reverse();
@@ -458,10 +485,11 @@
         draw(plot, "path", { d: path(view.values, view.mean, x, y), class: "line c mean" });
         if (p.type === "integer" && view.values.length <= 25) view.values.forEach((v, i) => draw(plot, "circle", { cx: x.at(v), cy: y.at(view.mean[i]), r: 2.8, class: "point" }));
         const xs = [view.values[0], ...view.values, view.values[view.values.length - 1]];
-        draw(svg, "path", { d: path(xs, [0, ...view.ei.map((v) => v || 0), 0], x, e) + "Z", class: "ei" });
+        draw(svg, "path", { d: path(xs, [0, ...ei, 0], x, e) + "Z", class: "ei" });
+        if (view.feasible) draw(svg, "path", { d: path(view.values, view.feasible, x, f), class: "line feasible" });
       }
-      draw(svg, "line", { x1: x.at(best[k]), x2: x.at(best[k]), y1: box.top, y2: lower.bottom, class: "here" });
-      draw(svg, "polygon", { points: star(x.at(best[k]), y.at(E.y[bestIndex]), 7), class: "star" });
+      draw(svg, "line", { x1: x.at(point[k]), x2: x.at(point[k]), y1: box.top, y2: lower.bottom, class: "here" });
+      draw(svg, "polygon", { points: star(x.at(point[k]), y.at(height0), 7), class: "star" });
       draw(svg, "path", { d: `M${box.left} ${lower.bottom}H${box.right}`, class: "axis" });
       draw(svg, "text", { x: box.left - 6, y: lower.bottom - 12, "text-anchor": "end", class: "label" }, "EI");
       for (const v of x.ticks) {
@@ -470,17 +498,17 @@
         draw(g, "text", { x: px, y: lower.bottom + 15, "text-anchor": px > box.right - 12 ? "end" : "middle" }, x.show(v));
       }
       draw(svg, "text", { x: box.left, y: 13, class: "name" }, cut(p.name, 32));
-      hover(svg, view.values.map((v, i) => ({ x: x.at(v), y: y.at(view.mean[i]), lines: () => [`${p.name} = ${word(p, v)}`, `mean ${number(view.mean[i])}`, `${level} % interval ${number(view.lower[i])} to ${number(view.upper[i])}`, `sd ${number(view.sd[i])}`, `expected improvement ${number(view.ei[i], 4)}`] })), 120);
+      hover(svg, view.values.map((v, i) => ({ x: x.at(v), y: y.at(view.mean[i]), lines: () => [`${p.name} = ${word(p, v)}`, `mean ${number(view.mean[i])}`, `${level} % interval ${number(view.lower[i])} to ${number(view.upper[i])}`, `sd ${number(view.sd[i])}`, `expected improvement ${view.ei ? number(view.ei[i], 4) : "–"}`, ...(view.feasible ? [`probability of keeping all constraints ${number(view.feasible[i], 3)}`] : [])] })), 120);
     });
-    legend(section, [[stroke("c"), "mean"], [patch("band"), `${level} % interval`], [patch("ei"), "expected improvement"], [asterisk, "best point"]]);
+    legend(section, [[stroke("c"), "mean"], [patch("band"), `${level} % interval`], [patch("ei"), "expected improvement"], ...(limited ? [[stroke("feasible"), "probability of keeping all constraints"]] : []), [asterisk, centreName]]);
   }
   function heat(parent) {
     const S = D.slices, H = S && S.over;
-    if (!H || bestIndex < 0) return;
-    const section = card(parent, "The two parameters that matter most", "Those along which the mean changes most through the best point; the others are held there. Circles are evaluations, seen through the other parameters.");
+    if (!H || centre < 0) return;
+    const section = card(parent, "The two parameters that matter most", `Those along which the mean changes most through the ${centreName}; the others are held there. ${limited ? "Circles and rhombs" : "Circles"} are evaluations, seen through the other parameters.`);
     const buttons = add(section, "div", "buttons");
     const holder = add(section, "div");
-    const kinds = [["mean", "mean"], ["sd", "standard deviation"], ["ei", "expected improvement"]];
+    const kinds = [["mean", "mean"], ["sd", "standard deviation"], ["ei", "expected improvement"], ["feasible", "probability of keeping all constraints"]].filter(([kind]) => H[kind]);
     const made = kinds.map(([kind, label]) => {
       const button = add(buttons, "button", "heat-" + kind, label);
       button.addEventListener("click", () => { memory.heat = kind; remember(); render(); });
@@ -488,7 +516,7 @@
     });
     function render() {
       holder.textContent = "";
-      const kind = memory.heat || "mean";
+      const kind = H[memory.heat] ? memory.heat : "mean";
       made.forEach(([name, button]) => button.setAttribute("aria-pressed", String(name === kind)));
       const width = Math.min(widthOf(section, 520), 560), height = Math.min(400, Math.max(300, width * 0.8));
       const svg = canvas(holder, "heat", "Model over the two parameters that matter most", width, height);
@@ -499,9 +527,10 @@
       const low = known[0], high = known[known.length - 1];
       // Colours follow ranks for the mean, where a few heights would leave one colour for all else.
       const rank = (v) => { let i = 0, j = known.length; while (i < j) { const m = (i + j) >> 1; if (known[m] < v) i = m + 1; else j = m; } return i / (known.length - 1 || 1); };
-      const shares = { mean: (v) => 1 - rank(v), sd: (v) => (high > low ? (v - low) / (high - low) : 0), ei: (v) => (high > 0 ? (v / high) ** 0.25 : 0) };
+      const ranked = G.maximize ? rank : (v) => 1 - rank(v);
+      const shares = { mean: ranked, feasible: (v) => v, sd: (v) => (high > low ? (v - low) / (high - low) : 0), ei: (v) => (high > 0 ? (v / high) ** 0.25 : 0) };
       const share = shares[kind];
-      const levels = { mean: (t) => known[Math.round(t * (known.length - 1))], sd: (t) => low + t * (high - low), ei: (t) => high * t ** 4 };
+      const levels = { mean: (t) => known[Math.round(t * (known.length - 1))], sd: (t) => low + t * (high - low), ei: (t) => high * t ** 4, feasible: (t) => t };
       const edges = (axis, scale, label) => axis.map((v, i) => {
         if (label.labels) { const h = Math.abs(scale.at(1) - scale.at(0)) / 2; return [scale.at(v) - h, scale.at(v) + h]; }
         const here = scale.at(v), before = i ? scale.at(axis[i - 1]) : here, after = i + 1 < axis.length ? scale.at(axis[i + 1]) : here;
@@ -518,12 +547,13 @@
       E.x.forEach((point, i) => {
         const px = x.at(point[H.i]), py = y.at(point[H.j]);
         if (E.y[i] === null) draw(svg, "path", { d: cross(px, py, 3.2), class: "cross" });
-        else draw(svg, "circle", { cx: px.toFixed(1), cy: py.toFixed(1), r: 2.4, class: "sample" });
+        else if (feasible(i)) draw(svg, "circle", { cx: px.toFixed(1), cy: py.toFixed(1), r: 2.4, class: "sample" });
+        else draw(svg, "path", { d: diamond(px, py, 3.2), class: "sample infeasible" });
       });
-      draw(svg, "polygon", { points: star(x.at(E.x[bestIndex][H.i]), y.at(E.x[bestIndex][H.j]), 9), class: "star" });
+      draw(svg, "polygon", { points: star(x.at(E.x[centre][H.i]), y.at(E.x[centre][H.j]), 9), class: "star" });
       const bar = { left: width - 68, right: width - 56 };
       for (let k = 0; k < 40; k++) {
-        const t = kind === "mean" ? 1 - k / 39 : k / 39, from = box.bottom - ((k + 1) * (box.bottom - box.top)) / 40;
+        const t = kind === "mean" && !G.maximize ? 1 - k / 39 : k / 39, from = box.bottom - ((k + 1) * (box.bottom - box.top)) / 40;
         const piece = draw(svg, "rect", { x: bar.left, width: bar.right - bar.left, y: from, height: (box.bottom - box.top) / 40 + 0.5 });
         piece.style.fill = `color-mix(in oklab, var(--good) ${(100 * t).toFixed(1)}%, var(--poor))`;
       }
@@ -535,40 +565,68 @@
         const c = columns.findIndex(([a, b]) => px >= a && px <= b), r = rows.findIndex(([a, b]) => py >= a && py <= b);
         if (c < 0 || r < 0) return hide();
         const k = r * H.x.length + c;
-        show(event, [`${p.name} = ${word(p, H.x[c])}`, `${q.name} = ${word(q, H.y[r])}`, `mean ${number(H.mean[k], 4)}`, `sd ${number(H.sd[k], 4)}`, `expected improvement ${number(H.ei[k], 4)}`]);
+        show(event, [`${p.name} = ${word(p, H.x[c])}`, `${q.name} = ${word(q, H.y[r])}`, `mean ${number(H.mean[k], 4)}`, `sd ${number(H.sd[k], 4)}`, ...(H.ei ? [`expected improvement ${number(H.ei[k], 4)}`] : []), ...(H.feasible ? [`probability of keeping all constraints ${number(H.feasible[k], 3)}`] : [])]);
       });
       svg.addEventListener("pointerleave", hide);
-      legend(holder, [[disc("sample"), "evaluation"], [asterisk, "best"], ...(failed ? [[mark, "failed"]] : [])]);
+      legend(holder, [[disc("sample"), "evaluation"], ...(limited ? [[rhomb("sample infeasible"), "violates a constraint"]] : []), [asterisk, centreName], ...(failed ? [[mark, "failed"]] : [])]);
     }
     redraw(render);
   }
 
   // ---- calibration ----
-  function calibration(parent) {
-    const C = D.calibration;
-    const section = card(parent, "Is the model right about low values?");
-    if (!C) {
-      add(section, "p", "", "No model has been fitted yet: the initial design comes first.");
-      return;
-    }
-    add(section, "p", "lead", C.sentence);
+  // The distribution of the PIT below a threshold, for each law; a table of their scores; and what these mean.
+  function pit(section, chart, models, values, before, after) {
     const width = narrow ? 340 : 420, height = narrow ? 330 : 350, box = { left: 34, right: width - (narrow ? 8 : 54), top: 22, bottom: height - 40 };
-    const svg = canvas(section, "calibration", "Distribution of the PIT below the threshold, against the diagonal of a calibrated model", width, height);
+    const svg = canvas(section, chart, `Distribution of the PIT of ${values}, against the diagonal of a calibrated model`, width, height);
     const x = linear(0, 1, box.left, box.right, 5), y = linear(0, 1, box.bottom, box.top, 5);
-    frame(svg, box, x, y, { xlabel: "predicted probability u", ylabel: "share of low values with PIT ≤ u" });
+    frame(svg, box, x, y, { xlabel: "predicted probability u", ylabel: `share of ${values} with PIT ≤ u` });
     draw(svg, "line", { x1: x.at(0), y1: y.at(0), x2: x.at(1), y2: y.at(1), class: "diagonal" });
     const points = [];
-    C.models.forEach((m, k) => {
-      const own = k === C.models.length - 1 && k > 0;
+    models.forEach((m, k) => {
+      const own = k === models.length - 1 && k > 0;
       if (m.u.length) draw(svg, "path", { d: path([0, ...m.u, 1], [0, ...m.share, 1], x, y, true), class: "line curve " + (own ? "m" : "p dash") });
       m.u.forEach((u, i) => points.push({ x: x.at(u), y: y.at(m.share[i]), lines: () => [m.label, `PIT ${number(u, 3)}`, `share up to here ${number(m.share[i], 3)}`] }));
     });
     hover(svg, points, 70);
-    legend(section, [...C.models.map((m, k) => [stroke(k > 0 ? "m" : "p dash"), m.label]), [(s) => draw(s, "path", { d: "M1 6H23", class: "diagonal" }), "a calibrated model"]]);
+    legend(section, [...models.map((m, k) => [stroke(k > 0 ? "m" : "p dash"), m.label]), [(s) => draw(s, "path", { d: "M1 6H23", class: "diagonal" }), "a calibrated model"]]);
     const scroll = add(section, "div", "scroll");
-    rows(scroll, ["model", "κ", "r", "tKS–PIT"], C.models.map((m) => [m.label, number(m.kappa, 3), number(m.r, 3), number(m.tks_pit, 3)]), [1, 2, 3]);
-    add(section, "p", "soft", `Threshold t = ${number(C.threshold)}; ${C.n_below} of ${C.n} values lie at or below it, ${number(100 * C.probability, 2)} % of the box by weight. κ is the predicted over the observed frequency of such values (1 is right, less is overconfident), r the difference of the two; tKS–PIT is the distance of the curve from the diagonal. All by leave-one-out.`);
-    add(section, "p", "soft details", C.details);
+    rows(scroll, ["model", "κ", "r", "tKS–PIT"], models.map((m) => [m.label, number(m.kappa, 3), number(m.r, 3), number(m.tks_pit, 3)]), [1, 2, 3]);
+    add(section, "p", "soft", `${before} κ is the predicted over the observed frequency of such values (1 is right, ${after}), r the difference of the two; tKS–PIT is the distance of the curve from the diagonal. All by leave-one-out.`);
+  }
+  function calibration(parent) {
+    const K = D.calibration;
+    const section = card(parent, `Is the model right about ${low} values?`);
+    if (!K) {
+      add(section, "p", "", "No model has been fitted yet: the initial design comes first.");
+      return;
+    }
+    add(section, "p", "lead", K.sentence);
+    const side = G.maximize ? "above" : "below";
+    pit(section, "calibration", K.models, `${low} values`, `Threshold t = ${number(K.threshold)}; ${K.n_below} of ${K.n} values lie at or ${side} it, ${number(100 * K.probability, 2)} % of the box by weight.`, "less is overconfident");
+    add(section, "p", "soft details", K.details);
+  }
+  // ---- constraints ----
+  function constraints() {
+    if (!limited && !G.known.length) return;
+    const section = card(root, "Constraints", limited ? `Where the ${centreName} stands with each, and how many evaluations keep it. An active constraint is kept, and only just.` : null, "long");
+    section.id = "constraints";
+    const standing = C.map((c) => [c.text, c.here ? number(c.here.value, 8) : "–", number(c.bound, 8), c.here ? c.here.distance : "–", `${c.kept} of ${c.n}`]);
+    const known = G.known.map((text) => [text, "–", "–", "on parameters: no point violates it", "all"]);
+    const table = rows(add(section, "div", "scroll"), ["constraint", `at the ${centreName}`, "limit", "distance", "kept by"], [...standing, ...known], [1, 2]);
+    table.querySelectorAll("tbody tr").forEach((tr, k) => { if (C[k] && C[k].here) tr.className = !C[k].here.kept ? "violated" : C[k].here.active ? "active" : ""; });
+    const grid = add(section, "div", "limits");
+    for (const c of C) {
+      const cell = add(grid, "div", "limit");
+      add(cell, "h3", "", `Is the model right about ${c.text}?`);
+      if (!c.model) {
+        add(cell, "p", "soft", "No model has been fitted yet: the initial design comes first.");
+        continue;
+      }
+      add(cell, "p", "", c.model.sentence);
+      const meaning = { safe: "safe: above 90 %", doubtful: "doubtful", hopeless: "hopeless: below 10 %" };
+      rows(add(cell, "div", "scroll"), ["predicted probability of keeping it", "points", "expected to keep it", "kept it"], c.model.bands.map((b) => [meaning[b.label], b.n, b.expected.toFixed(1), b.kept]), [1, 2, 3]);
+      if (c.model.models[0].u.length) pit(cell, "limit", c.model.models, "values that keep it", "The same for all values on the right side of the limit, as shares of the box.", "less means that the limit is expected to be kept too rarely");
+    }
   }
   function law(parent) {
     const T = D.trace;
@@ -605,7 +663,7 @@
     draw(svg, "path", { d: path(lawful.map((t) => t.n), lawful.map((t) => t.threshold), x, y, true), class: "line p dash curve" });
     draw(svg, "path", { d: path(n, T.map((t) => t.best), x, y, true), class: "line m curve" });
     hover(svg, T.flatMap((t) => (lawful.includes(t) ? ["threshold", "best"] : ["best"]).filter((k) => t[k] !== null).map((k) => ({ x: x.at(t.n), y: y.at(t[k]), lines: () => [`after ${t.n} evaluations, by ${t.method}`, `threshold t ${number(t.threshold)}`, `best ${number(t.best)}`, `log EI of the next point ${number(t.log_ei, 4)}`] }))));
-    legend(section, [[stroke("p dash"), "threshold t"], [stroke("m"), "best value"]]);
+    legend(section, [[stroke("p dash"), "threshold t"], [stroke("m"), limited ? "best value that keeps all constraints" : "best value"]]);
   }
 
   // ---- time ----
@@ -660,9 +718,12 @@
   const numericColumns = P.map((p, k) => (p.labels ? -1 : k));
   function tables() {
     if (D.best.length) {
-      const section = card(root, "Best points", null, "long");
-      const columns = [0, 1, ...numericColumns.filter((k) => k >= 0).map((k) => k + 2)];
-      rows(add(section, "div", "scroll"), ["value", "evaluation", ...names], D.best.map((b) => [b.y, run(b), ...brief(b.x)]), columns).id = "best-points";
+      const none = bestIndex < 0;
+      const section = card(root, none ? "Nearest points" : "Best points", none ? "No evaluation keeps all constraints yet: these come nearest to it." : null, "long");
+      const others = G.outputs.map((_, k) => k).filter((k) => G.outputs[k] !== G.objective), from = 2 + others.length;
+      const columns = [...Array(from).keys(), ...numericColumns.filter((k) => k >= 0).map((k) => k + from)];
+      const cells = D.best.map((b) => [b.y, run(b), ...others.map((k) => b.outputs[k]), ...brief(b.x)]);
+      rows(add(section, "div", "scroll"), [valueName, "evaluation", ...others.map((k) => G.outputs[k]), ...names], cells, columns).id = "best-points";
     }
     if (D.pending.length) {
       const section = card(root, "Under way", null, "long");
@@ -679,7 +740,7 @@
     const two = add(root, "div", "two");
     const parameters = card(two, "Parameters");
     const exact = D.best.length ? D.best[0].x : P.map(() => "–");
-    rows(add(parameters, "div", "scroll"), ["name", "best, exactly", "kind", "values"], P.map((p, k) => [p.name, exact[k], p.type, p.labels ? cut(p.labels.join(", "), 300) : `${number(p.low)} to ${number(p.high)}${p.log ? ", logarithmic" : ""}`]));
+    rows(add(parameters, "div", "scroll"), ["name", `${centreName}, exactly`, "kind", "values"], P.map((p, k) => [p.name, exact[k], p.type, p.labels ? cut(p.labels.join(", "), 300) : `${number(p.low)} to ${number(p.high)}${p.log ? ", logarithmic" : ""}`]));
     const settings = card(two, "Settings and versions");
     rows(add(settings, "div", "scroll"), ["", ""], [...D.settings, ...D.versions]);
   }
@@ -718,6 +779,7 @@
   if (!N) add(root, "p", "lead", "No evaluation has ended yet.");
   else {
     convergence();
+    constraints();
     samples();
     slices();
     const two = add(root, "div", "two"), left = add(two, "div"), right = add(two, "div");

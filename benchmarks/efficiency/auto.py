@@ -1,0 +1,322 @@
+"""Is the default ever far from the best? Our methods and their peers from the same initial designs.
+
+    python benchmarks/efficiency/auto.py run SET METHOD... [--seeds 5] [--iterations 60] [--n0 PER_DIMENSION]
+    python benchmarks/efficiency/auto.py report SET METHOD... [--at 30 60 100] [--reference auto]
+
+SET is ``tuning`` (the paper's functions, n0 = 10 d) or ``validation`` (others, n0 = 3 d), or names of functions. A
+method is one of `tcgp.fit_model`, with options as in ``tcgp:delta=0.1``, or ``peer:botorch``, ``peer:optuna``.
+Runs are kept in ``--store``, in the format of runs.py; a run that is there already is not repeated unless more
+iterations are asked for, so that a stopped benchmark continues where it was. Seeds 0, 1, ... give each function the
+same designs whatever the method.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import functools
+import os
+import time
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+from scipy.stats import rankdata, wilcoxon
+
+import functions
+import tcgp
+from quick_botorch import quick_botorch
+from runs import Key, Run, Task, load, make_runs
+from tcgp.experiments.plan.methods import Method
+from tcgp.experiments.run.peers import PEERS, check_installed
+from tcgp.methods import PORTFOLIOS, Member
+
+# What was tried in the place of auto, apart from its rules for turns: see docs/tried.md. The first is what it was
+# before high values were compressed, the second before lengthscales were pooled, which the others vary.
+RELAXED = {"selection": "map", "shortest": 1.0, "least": 5}
+SHORT = {"longest": 30.0}
+VARIANTS = {
+    "auto-raw": tuple(replace(member, compressed=False) for member in PORTFOLIOS["auto"].members),
+    "auto-free": (Member("tcgp"), Member("regp", RELAXED), Member("gp-nugget")),
+    "auto-plain": (Member("tcgp"), Member("regp", {"selection": "map"}), Member("gp-nugget")),
+    "auto-ml": (Member("tcgp"), Member("regp", RELAXED | {"selection": "ml"}), Member("gp-nugget")),
+    "auto-early": (Member("tcgp"), Member("regp", RELAXED | {"least": 0}), Member("gp-nugget")),
+    "auto-30": (Member("tcgp", SHORT), Member("regp", RELAXED | SHORT), Member("gp-nugget", SHORT)),
+    "auto-four": (
+        Member("tcgp"),
+        Member("regp", RELAXED),
+        Member("gp-nugget"),
+        Member("gp", {"selection": "map"}),
+    ),
+}
+PORTFOLIOS.update({name: replace(PORTFOLIOS["auto"], members=members) for name, members in VARIANTS.items()})
+
+SETS = {"tuning": (functions.TUNING, 10), "validation": (functions.VALIDATION, 3)}
+STORE = Path(__file__).parent / "results" / "auto.csv"
+SOLVED = 1e-6  # regrets below this share of the regret of a random point count as this: solved
+Runs = Mapping[Key, Run]
+
+
+def main() -> None:
+    arguments = _arguments()
+    names, per_dimension = [], arguments.n0
+    for name in arguments.sets:
+        members, default = SETS.get(name, ((name,), 10))
+        names += members
+        per_dimension = per_dimension or default
+    if arguments.command == "run":
+        seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
+        tasks = plan(names, arguments.methods, seeds, arguments.iterations, per_dimension)
+        make_runs(optimize, tasks, arguments.jobs, arguments.store)
+    else:
+        runs = load(arguments.store)
+        print(report(runs, names, arguments.methods, arguments.at, arguments.reference, per_dimension))
+
+
+# ---- runs ----
+
+
+def plan(
+    names: Sequence[str], methods: Sequence[str], seeds: Iterable[int], iterations: int, per_dimension: int
+) -> list[Task]:
+    """The runs of all methods on all functions, seed by seed."""
+    for method in methods:
+        if Method.parse(method).is_peer:
+            check_installed(method.partition(":")[2])
+    return [
+        Task(Key(name, method, seed, per_dimension * functions.get(name).dim), iterations)
+        for seed in seeds
+        for name in names
+        for method in methods
+    ]
+
+
+def initial_design(name: str, seed: int, n0: int) -> tuple[np.ndarray, np.ndarray]:
+    """Points and values that all methods of a seed begin with."""
+    problem = functions.get(name)
+    rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
+    X = rng.uniform(*problem.bounds.T, (n0, problem.dim))
+    return X, np.asarray(problem.fun(X))
+
+
+def optimize(task: Task) -> Run:
+    """Make one run."""
+    (name, label, seed, n0), iterations = task
+    problem, method = functions.get(name), Method.parse(label)
+    X, y = initial_design(name, seed, n0)
+    start = time.process_time()
+    if method.is_peer:
+        peer = label.partition(":")[2]
+        with quick_botorch() if peer == "botorch" else contextlib.nullcontext():
+            values = [value for _, value in PEERS[peer](problem, X, y, iterations, seed)]
+    else:
+        result = tcgp.minimize(
+            problem.fun,
+            problem.bounds,
+            n_evals=iterations,  # those of y0 do not count
+            n_initial=n0,
+            x0=X,
+            y0=y,
+            method=method.name,
+            options=dict(method.options),
+            rng=seed,
+        )
+        values = result.func_vals[n0:].tolist()
+    seconds = (time.process_time() - start) / iterations
+    return Run(task.key, seconds, np.minimum.accumulate([y.min(), *values]) - problem.minimum)
+
+
+# ---- report ----
+
+
+def report(
+    runs: Runs,
+    names: Sequence[str],
+    methods: Sequence[str],
+    budgets: Sequence[int],
+    reference: str,
+    per_dimension: int,
+) -> str:
+    """Markdown: log regrets, comparisons with the reference, ranks, evaluations needed, cost."""
+    parts = []
+    for budget in budgets:
+        table = {name: _regrets(runs, name, methods, budget, per_dimension) for name in names}
+        table = {name: common_seeds(row) for name, row in table.items() if len(row) == len(methods)}
+        table = {name: row for name, row in table.items() if all(row.values())}
+        if table:
+            counts = [len(values) for row in table.values() for values in row.values()]
+            parts += [
+                f"### n0 + {budget}: {len(table)} functions, {min(counts)} to {max(counts)} seeds\n",
+                regret_table(table, methods),
+                _summary(table, methods, reference),
+            ]
+    parts += [_speed_table(runs, names, methods, reference, per_dimension), _cost_line(runs, names, methods)]
+    return "\n".join(parts)
+
+
+def _regrets(
+    runs: Runs, name: str, methods: Sequence[str], budget: int, per_dimension: int
+) -> dict[str, dict[int, float]]:
+    """log10 of the regret by method and seed, as a share of that of a random point, after n0 + budget."""
+    n0 = per_dimension * functions.get(name).dim
+    found: dict[str, dict[int, float]] = {}
+    for method in methods:
+        values = {s: float(c[budget]) for s, c in curves(runs, name, method, n0).items() if len(c) > budget}
+        if values:
+            found[method] = values
+    return found
+
+
+def common_seeds(row: dict[str, dict[int, float]]) -> dict[str, dict[int, float]]:
+    """Only the seeds that all methods have run."""
+    seeds = set.intersection(*(set(values) for values in row.values()))
+    return {method: {seed: values[seed] for seed in seeds} for method, values in row.items()}
+
+
+def curves(runs: Runs, name: str, method: str, n0: int) -> dict[int, np.ndarray]:
+    """log10 regret after each evaluation from n0 on, by seed."""
+    scale = _random_regret(name)
+    return {
+        key.seed: np.log10(np.maximum(run.gaps / scale, SOLVED))
+        for key, run in runs.items()
+        if (key.function, key.method, key.n0) == (name, method, n0)
+    }
+
+
+@functools.cache
+def _random_regret(name: str) -> float:
+    """Median regret of a random point: the unit in which regrets of different functions compare."""
+    problem = functions.get(name)
+    X = np.random.default_rng(0).uniform(*problem.bounds.T, (1000, problem.dim))
+    return float(np.median(problem.fun(X)) - problem.minimum)
+
+
+def regret_table(table: dict[str, dict[str, dict[int, float]]], methods: Sequence[str]) -> str:
+    lines = [
+        "| log10 regret, median (quartiles) | " + " | ".join(methods) + " |",
+        "|---" * (len(methods) + 1) + "|",
+    ]
+    for name, row in table.items():
+        medians = {m: np.median(list(row[m].values())) for m in methods}
+        best = min(medians.values())
+        cells = []
+        for method in methods:
+            low, high = np.quantile(list(row[method].values()), [0.25, 0.75])
+            text = f"{medians[method]:.2f}"
+            cells.append((f"**{text}**" if medians[method] <= best else text) + f" ({low:.2f}, {high:.2f})")
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _summary(table: dict[str, dict[str, dict[int, float]]], methods: Sequence[str], reference: str) -> str:
+    """Mean ranks, distance to the best method, and paired comparisons with the reference."""
+    medians = np.array([[np.median(list(row[m].values())) for m in methods] for row in table.values()])
+    ranks = np.mean([rankdata(np.round(row, 2)) for row in medians], axis=0)
+    behind = medians - medians.min(axis=1, keepdims=True)
+    header = (
+        "| | mean rank | mean log regret | mean and worst distance to the best | "
+        f"functions where {reference} is better : level : worse (all seeds pooled: p) |"
+    )
+    lines = [header, "|---|---|---|---|---|"]
+    for j, method in enumerate(methods):
+        versus = "–" if method == reference else _versus(table, method, reference)
+        lines.append(
+            f"| {method} | {ranks[j]:.2f} | {medians[:, j].mean():.2f} | "
+            f"{behind[:, j].mean():.2f}, {behind[:, j].max():.2f} ({list(table)[behind[:, j].argmax()]}) | {versus} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+LEVEL = 0.1  # medians of log10 regret nearer than this are level, where there are too few seeds for a test
+
+
+def _versus(table: dict[str, dict[str, dict[int, float]]], method: str, reference: str) -> str:
+    """Functions where the reference is better, level and worse; p of a signed-rank test on function means."""
+    better = worse = 0
+    means = []
+    for row in table.values():
+        seeds = sorted(set(row[method]) & set(row[reference]))
+        difference = np.array([row[method][s] - row[reference][s] for s in seeds])
+        if not len(difference):
+            continue
+        means.append(difference.mean())
+        sign = verdict(difference)
+        better, worse = better + (sign > 0), worse + (sign < 0)
+    p = wilcoxon(means).pvalue if len(means) > 5 and np.any(means) else np.nan
+    return f"{better} : {len(means) - better - worse} : {worse} (p = {p:.2g})"
+
+
+def verdict(difference: np.ndarray) -> int:
+    """1, 0 or -1: positive, level or negative. By the signed-rank test at 5 % if there are 6 pairs or more."""
+    if not np.any(difference):
+        return 0
+    sign = int(np.sign(np.median(difference)))
+    if len(difference) < 6:
+        return sign if abs(np.median(difference)) > LEVEL else 0
+    return sign if wilcoxon(difference).pvalue < 0.05 else 0
+
+
+def _speed_table(
+    runs: Runs, names: Sequence[str], methods: Sequence[str], reference: str, per_dimension: int
+) -> str:
+    """Evaluations after n0 that the reference needs for what another reaches at the end, as a share of its."""
+    lines = [f"| {reference} reaches the final median of | with this share of its evaluations | never, on |"]
+    lines.append("|---|---|---|")
+    for method in methods:
+        if method == reference:
+            continue
+        shares, never = [], []
+        for name in names:
+            n0 = per_dimension * functions.get(name).dim
+            mine, other = (curves(runs, name, m, n0) for m in (reference, method))
+            seeds = set(mine) & set(other)
+            if not seeds:
+                continue
+            mine, other = ({seed: found[seed] for seed in seeds} for found in (mine, other))
+            length = min(len(curve) for curve in (*mine.values(), *other.values()))
+            target = np.median([curve[length - 1] for curve in other.values()])
+            median = np.median([curve[:length] for curve in mine.values()], axis=0)
+            reached = np.flatnonzero(median <= target + 1e-9)
+            shares.append(max(int(reached[0]), 1) / (length - 1) if len(reached) else 1.0)
+            if not len(reached):
+                never.append(name)
+        if shares:
+            mean = np.exp(np.mean(np.log(shares)))
+            lines.append(f"| {method} | {mean:.2f} | {len(never)} of {len(shares)}: {', '.join(never)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cost_line(runs: Runs, names: Sequence[str], methods: Sequence[str]) -> str:
+    ours = [m for m in methods if not m.startswith("peer:")]  # BoTorch's time would be that of quick_botorch
+    cost = {m: [r.seconds for k, r in runs.items() if k.method == m and k.function in names] for m in ours}
+    return "Milliseconds of CPU an iteration: " + ", ".join(
+        f"{m} {1e3 * np.mean(c):.0f}" for m, c in cost.items() if c
+    )
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("command", choices=("run", "report"))
+    parser.add_argument(
+        "sets", help="tuning, validation, or names with commas between", type=lambda s: s.split(",")
+    )
+    parser.add_argument("methods", nargs="+")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--iterations", type=int, default=60)
+    parser.add_argument("--n0", type=int, default=None, help="points of the initial design per dimension")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--at", type=int, nargs="+", default=[30, 60])
+    parser.add_argument("--reference", default="auto")
+    parser.add_argument("--store", type=Path, default=STORE)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+"""The functions that `auto.py` tunes on and, apart, those it validates on."""
+
+from __future__ import annotations
+
+import functools
+import os
+import tempfile
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.stats import qmc
+
+from tcgp import problems
+from tcgp.experiments.run.bbob import bbob_problem, is_bbob, open_bbob
+from tcgp.problems import Problem
+
+__all__ = ["TUNING", "VALIDATION", "get"]
+
+TUNING = (
+    "goldstein-price",
+    "dixon-price4",
+    "rosenbrock6",
+    "ackley4",
+    "hartmann6",
+    "michalewicz4",
+    "cross-in-tray",
+    "shekel10",
+)
+
+# Chosen before any run: of BBOB at least one function of each of its five groups in each dimension.
+VALIDATION = (
+    "branin",
+    "six-hump-camel",
+    "levy5",
+    "griewank5",
+    "styblinski-tang5",
+    "schwefel2",
+    "rastrigin4",
+    "borehole",
+    "piston",
+    "otl-circuit",
+    "robot-arm",
+    "wing-weight",
+    "bbob:f4:d2:i1",
+    "bbob:f7:d2:i1",
+    "bbob:f13:d2:i1",
+    "bbob:f17:d2:i1",
+    "bbob:f21:d2:i1",
+    "bbob:f2:d5:i1",
+    "bbob:f8:d5:i1",
+    "bbob:f11:d5:i1",
+    "bbob:f15:d5:i1",
+    "bbob:f22:d5:i1",
+    "bbob:f1:d10:i1",
+    "bbob:f6:d10:i1",
+    "bbob:f14:d10:i1",
+    "bbob:f20:d10:i1",
+)
+
+
+def borehole(x: np.ndarray) -> np.ndarray:
+    """Flow of water through a borehole (Morris, Mitchell and Ylvisaker, 1993)."""
+    rw, r, Tu, Hu, Tl, Hl, L, Kw = np.moveaxis(x, -1, 0)
+    log_ratio = np.log(r / rw)
+    return (
+        2.0 * np.pi * Tu * (Hu - Hl) / (log_ratio * (1.0 + 2.0 * L * Tu / (log_ratio * rw**2 * Kw) + Tu / Tl))
+    )
+
+
+def piston(x: np.ndarray) -> np.ndarray:
+    """Cycle time of a piston (Kenett and Zacks, 1998)."""
+    M, S, V0, k, P0, Ta, T0 = np.moveaxis(x, -1, 0)
+    A = P0 * S + 19.62 * M - k * V0 / S
+    V = S / (2.0 * k) * (np.sqrt(A**2 + 4.0 * k * P0 * V0 / T0 * Ta) - A)
+    return 2.0 * np.pi * np.sqrt(M / (k + S**2 * P0 * V0 / T0 * Ta / V**2))
+
+
+def otl_circuit(x: np.ndarray) -> np.ndarray:
+    """Midpoint voltage of a push-pull circuit without output transformer (Ben-Ari and Steinberg, 2007)."""
+    Rb1, Rb2, Rf, Rc1, Rc2, beta = np.moveaxis(x, -1, 0)
+    Vb1 = 12.0 * Rb2 / (Rb1 + Rb2)
+    gain = beta * (Rc2 + 9.0)
+    return (
+        (Vb1 + 0.74) * gain / (gain + Rf) + 11.35 * Rf / (gain + Rf) + 0.74 * Rf * gain / ((gain + Rf) * Rc1)
+    )
+
+
+def robot_arm(x: np.ndarray) -> np.ndarray:
+    """Distance of a four-segment robot arm's end from its shoulder (An and Owen, 2001)."""
+    angles, lengths = np.cumsum(x[..., :4], axis=-1), x[..., 4:]
+    u, v = (lengths * np.cos(angles)).sum(axis=-1), (lengths * np.sin(angles)).sum(axis=-1)
+    return np.hypot(u, v)
+
+
+def wing_weight(x: np.ndarray) -> np.ndarray:
+    """Weight of a light aircraft's wing (Forrester, Sobester and Keane, 2008)."""
+    Sw, Wfw, A, sweep, q, taper, tc, Nz, Wdg, Wp = np.moveaxis(x, -1, 0)
+    c = np.cos(np.deg2rad(sweep))
+    fraction = (100.0 * tc / c) ** -0.3
+    size = Sw**0.758 * Wfw**0.0035 * (A / c**2) ** 0.6
+    return 0.036 * size * q**0.006 * taper**0.04 * fraction * (Nz * Wdg) ** 0.49 + Sw * Wp
+
+
+_ENGINEERING: dict[str, tuple[Callable[[np.ndarray], np.ndarray], list[tuple[float, float]]]] = {
+    "borehole": (
+        borehole,
+        [
+            (0.05, 0.15),
+            (100, 50000),
+            (63070, 115600),
+            (990, 1110),
+            (63.1, 116),
+            (700, 820),
+            (1120, 1680),
+            (9855, 12045),
+        ],
+    ),
+    "piston": (
+        piston,
+        [(30, 60), (0.005, 0.020), (0.002, 0.010), (1000, 5000), (90000, 110000), (290, 296), (340, 360)],
+    ),
+    "otl-circuit": (otl_circuit, [(50, 150), (25, 70), (0.5, 3), (1.2, 2.5), (0.25, 1.2), (50, 300)]),
+    "robot-arm": (robot_arm, [(0, 2 * np.pi)] * 4 + [(0, 1)] * 4),
+    "wing-weight": (
+        wing_weight,
+        [
+            (150, 200),
+            (220, 300),
+            (6, 10),
+            (-10, 10),
+            (16, 45),
+            (0.5, 1),
+            (0.08, 0.18),
+            (2.5, 6),
+            (1700, 2500),
+            (0.025, 0.08),
+        ],
+    ),
+}
+
+
+@functools.cache
+def get(name: str) -> Problem:
+    """A function of either set, with its minimum."""
+    if name in _ENGINEERING:
+        return _engineering(name)
+    if is_bbob(name):
+        problem = bbob_problem(name)
+        x = _bbob_minimizer(name)
+        return Problem(name, problem.formula, np.array(problem.bounds), float(problem.fun(x)), x)
+    return problems.get(name)
+
+
+def _engineering(name: str) -> Problem:
+    """An engineering function; its minimum by local searches from a Sobol' set (robot arm: known, 0)."""
+    formula, pairs = _ENGINEERING[name]
+    bounds = np.array(pairs, dtype=float)
+    low, width = bounds[:, 0], bounds[:, 1] - bounds[:, 0]
+    starts = qmc.Sobol(len(bounds), rng=0).random_base2(6)
+    cube = [(0.0, 1.0)] * len(bounds)
+    found = [minimize(lambda u: formula(low + width * u), u, bounds=cube) for u in starts]
+    best = min(found, key=lambda result: result.fun)
+    minimum = 0.0 if name == "robot-arm" else float(best.fun)
+    return Problem(name, formula, bounds, minimum, low + width * best.x)
+
+
+def _bbob_minimizer(name: str) -> np.ndarray:
+    """The minimizer of a BBOB function, which COCO tells only in a file in the working directory."""
+    here = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            open_bbob(name)._best_parameter("print")
+            return np.loadtxt("._bbob_problem_best_parameter.txt")
+        finally:
+            os.chdir(here)

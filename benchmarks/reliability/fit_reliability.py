@@ -1,0 +1,109 @@
+"""How often does the default fit reach the best likelihood that 50 starts find?
+
+    python benchmarks/reliability/fit_reliability.py [--designs 5] [--starts 50] [--jobs 2] [--output FILE.csv]
+    python benchmarks/reliability/fit_reliability.py --reference FILE.csv      (compare with references found before)
+
+For each function-dimension pair of the paper and n in {10 d, 30 d}: the gap between the log-likelihood of a
+50-start reference and that of the default fit, both noiseless Matérn 5/2 with a constant mean and the same bounds
+on the lengthscales. A gap of at most 1e-2 counts as reached. A fit that fails stops the script.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import sys
+from concurrent.futures import ProcessPoolExecutor
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+
+from tcgp import GaussianProcess, problems
+from tcgp.gp.likelihood import ConcentratedLikelihood
+from tcgp.gp.selection import descend, log_rho_bounds
+
+PAIRS = (
+    "goldstein-price", "cross-in-tray", "ackley4", "dixon-price4", "michalewicz4", "shekel10", "hartmann6",
+    "rosenbrock6", "perm6", "ackley10", "dixon-price10", "rosenbrock10", "rosenbrock15", "dixon-price20",
+)  # fmt: skip
+TOLERANCE = 1e-2
+
+
+def reference(X: np.ndarray, y: np.ndarray, bounds: np.ndarray, n_starts: int, seed: int) -> float:
+    """Best log-likelihood of ``n_starts`` descents from log-uniform lengthscales."""
+    unit = (X - bounds[:, 0]) / np.ptp(bounds, axis=1)
+    z = (y - y.mean()) / y.std()
+    likelihood = ConcentratedLikelihood(unit, z, 2)
+    rng = np.random.default_rng([seed, 12345])
+    starts = rng.uniform(np.log(0.03), np.log(100.0), (n_starts, X.shape[1]))
+    box = [log_rho_bounds(*X.shape)] * X.shape[1]
+    best = min(descend(likelihood.value_and_gradient, start, box)[1] for start in starts)
+    return -best - len(y) * float(np.log(y.std()))
+
+
+def case(task: tuple[str, int, int, int, float | None]) -> dict[str, object]:
+    """One design: the gap and the nugget of the default fit."""
+    name, factor, seed, n_starts, known = task
+    problem = problems.get(name)
+    rng = np.random.default_rng([seed, factor, len(name)])
+    n = factor * problem.dim
+    X = rng.uniform(problem.bounds[:, 0], problem.bounds[:, 1], (n, problem.dim))
+    y = problem.fun(X)
+    gp = GaussianProcess().fit(X, y, bounds=problem.bounds)
+    best = reference(X, y, problem.bounds, n_starts, seed) if known is None else known
+    gap = best - gp.log_likelihood_
+    return {"problem": name, "n": n, "seed": seed, "reference": best, "gap": gap, "nugget": gp.nugget_}
+
+
+def read_references(path: str | None) -> dict[tuple[str, int, int], float]:
+    """Log-likelihoods of an earlier run, by problem, size and seed."""
+    if path is None:
+        return {}
+    with open(path) as file:
+        rows = csv.DictReader(file)
+        return {(r["problem"], int(r["n"]), int(r["seed"])): float(r["reference"]) for r in rows}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--designs", type=int, default=5)
+    parser.add_argument("--starts", type=int, default=50)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--problems", nargs="*", default=PAIRS)
+    parser.add_argument("--output", default=None)
+    parser.add_argument("--reference", default=None, help="CSV of an earlier run")
+    args = parser.parse_args()
+    known = read_references(args.reference)
+    tasks = [
+        (name, factor, seed, args.starts, known.get((name, factor * problems.get(name).dim, seed)))
+        for name in args.problems
+        for factor in (10, 30)
+        for seed in range(args.designs)
+    ]
+    with ProcessPoolExecutor(args.jobs) as pool:
+        rows = []
+        for row in pool.map(case, tasks):
+            rows.append(row)
+            print(f"\r{len(rows)}/{len(tasks)}", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    print("| problem | n | reached | largest gap | largest nugget |\n|---|---|---|---|---|")
+    for key in dict.fromkeys((r["problem"], r["n"]) for r in rows):
+        group = [r for r in rows if (r["problem"], r["n"]) == key]
+        reached = sum(r["gap"] <= TOLERANCE for r in group)
+        worst, nugget = max(r["gap"] for r in group), max(r["nugget"] for r in group)
+        print(f"| {key[0]} | {key[1]} | {reached}/{len(group)} | {worst:.2g} | {nugget:.0e} |")
+    share = np.mean([r["gap"] <= TOLERANCE for r in rows])
+    print(f"\nreached in {100 * share:.1f} % of {len(rows)} cases, no fit failed")
+    if args.output:
+        with open(args.output, "w", newline="") as file:
+            writer = csv.DictWriter(file, rows[0].keys())
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Work of one iteration, counted: likelihoods, criterion and distribution functions, beside the committed counts.
+
+Times depend on the machine and on what else it does; these numbers hardly do (another BLAS rounds otherwise, and a
+search may take a step more or less), so that they show what a change has really made cheaper or dearer. They are in
+results/counts.json; tests/reliability/test_counts.py compares two methods with them.
+
+    python benchmarks/speed/counts.py             # compare, and say what differs by more than a tenth
+    python benchmarks/speed/counts.py --update    # after a change that was meant
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "reliability"))
+
+from counting import count_iterations
+
+from tcgp.methods import METHODS
+
+FILE = Path(__file__).parent / "results" / "counts.json"
+SIZES = (50, 100)
+TOLERANCE = 0.1
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
+    parser.add_argument("--update", action="store_true", help="write the counts")
+    arguments = parser.parse_args()
+    logging.getLogger("tcgp").setLevel(logging.ERROR)
+    committed = json.loads(FILE.read_text()) if FILE.exists() else {}
+    keys = ("nll", "rough nll", "nll gradient", "log EI points", "log EI gradient points", "cdf calls")
+    print("| method | n | fit | " + " | ".join(keys) + " | differs |\n" + "|---" * (len(keys) + 4) + "|")
+    n_different = 0
+    for method in arguments.methods:
+        for n in SIZES:
+            counts = count_iterations(method, n)
+            before = committed.setdefault(method, {}).get(str(n), {})
+            for label, numbers in counts.items():
+                different = [
+                    key
+                    for key in {*numbers, *before.get(label, {})}
+                    if abs(numbers.get(key, 0) - before.get(label, {}).get(key, 0))
+                    > TOLERANCE * before.get(label, {}).get(key, 0) + 1
+                ]
+                n_different += len(different)
+                cells = [f"{numbers.get(key, 0):g}" for key in keys]
+                print(
+                    f"| {method} | {n} | {label} | {' | '.join(cells)} | {', '.join(sorted(different))} |",
+                    flush=True,
+                )
+            committed[method][str(n)] = counts
+    if arguments.update:
+        FILE.parent.mkdir(exist_ok=True)
+        FILE.write_text(json.dumps(committed, indent=1) + "\n")
+        print(f"written to {FILE}")
+    else:
+        print(f"counts that differ by more than {TOLERANCE:.0%}: {n_different}")
+        sys.exit(n_different > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""What every test and doctest starts from."""
+
+import importlib.util
+import logging
+import signal
+
+import pytest
+
+# A job that a shell starts in the background ignores Ctrl-C, and so would all that the tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+NO_COCO = "needs COCO: pip install coco-experiment (a C compiler, where it has no wheel)"
+
+
+@pytest.fixture(autouse=True)
+def enabled_logger():
+    """Enable our logger again: Alembic, which Optuna's databases use, disables all that exist."""
+    logging.getLogger("tcgp").disabled = False
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport():
+    """Escape what UTF-8 cannot encode in captured output: pytest-xdist would end with an internal error."""
+    report = yield
+    report.sections = [
+        (name, text.encode(errors="backslashreplace").decode()) for name, text in report.sections
+    ]
+    return report
+
+
+@pytest.fixture
+def cocoex():
+    """COCO's module, where it is installed."""
+    return pytest.importorskip("cocoex", reason=NO_COCO)
+
+
+def pytest_collection_modifyitems(items):
+    """Skip the doctests of the bridge to COCO where it is not installed."""
+    if importlib.util.find_spec("cocoex") is None:
+        for item in items:
+            if item.name.startswith("tcgp.integrations.coco."):
+                item.add_marker(pytest.mark.skip(reason=NO_COCO))

@@ -1,0 +1,258 @@
+"""What is wanted of the outputs of a function: an objective, its sense, and limits that others must keep."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tcgp._text import shorten
+from tcgp._typing import FloatArray
+from tcgp.expressions import Constraint, Expression, parse_constraint
+from tcgp.space import Point, Space
+
+__all__ = ["Goals", "Limit", "Margin", "interpret", "parameter_names", "read_outputs"]
+
+Outputs = Mapping[str, float | None]
+
+# A limit is active where it is kept by less than this share of the spread of its values.
+ACTIVE = 0.02
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A learned constraint with one side: ``sign * expression <= bound``.
+
+    Attributes
+    ----------
+    text : str
+        As the user wrote it.
+    expression : Expression
+        Of outputs and parameters.
+    sign : {1.0, -1.0}
+        -1 for a lower limit.
+    bound : float
+    """
+
+    text: str
+    expression: Expression
+    sign: float
+    bound: float
+
+    def excess(self, values: FloatArray) -> FloatArray:
+        """How far values of ``sign * expression`` lie above the bound; negative where the limit is kept."""
+        return values - self.bound
+
+
+@dataclass(frozen=True)
+class Margin:
+    """How an evaluation stands with a limit; as text, in words.
+
+    Attributes
+    ----------
+    limit : Limit
+    value : float
+        Of the limit's expression, as the user wrote it.
+    excess : float
+        How far it lies beyond the limit; negative where the limit is kept.
+    spread : float
+        Size of usual differences between such values.
+
+    Examples
+    --------
+    >>> from tcgp import Space
+    >>> from tcgp.goals import Goals, Margin
+    >>> (limit,) = Goals(Space([(0, 1)]), "mass", ["stress <= 250"]).limits
+    >>> print(Margin(limit, value=249.5, excess=-0.5, spread=100.0))
+    stress <= 250: 249.5, 0.5 below the limit (active)
+    """
+
+    limit: Limit
+    value: float
+    excess: float
+    spread: float
+
+    @property
+    def bound(self) -> float:
+        """The limit, with the sign that the user gave it."""
+        return self.limit.sign * self.limit.bound
+
+    @property
+    def kept(self) -> bool:
+        """Whether the limit is kept."""
+        return self.excess <= 0.0
+
+    @property
+    def active(self) -> bool:
+        """Whether the limit is kept, and only just."""
+        return self.kept and -self.excess <= ACTIVE * self.spread
+
+    @property
+    def distance(self) -> str:
+        """How far the value is from the limit, in words."""
+        if math.isnan(self.excess):
+            return "not known"
+        if not self.kept:
+            return f"violated by {self.excess:.3g}"
+        side = "below" if self.limit.sign > 0.0 else "above"
+        return f"{-self.excess:.3g} {side} the limit{' (active)' if self.active else ''}"
+
+    def __str__(self) -> str:
+        return f"{self.limit.text}: {self.value:.6g}, {self.distance}"
+
+
+class Goals:
+    """The goals of a run, and what an evaluation means for them.
+
+    Parameters
+    ----------
+    space : Space
+    objective : str or None
+        The output to optimize; None if the function returns a number.
+    constraints : sequence of str
+        Those that mention parameters only are known; the others are limits on outputs.
+    maximize : bool
+        Whether large values of the objective are good.
+
+    Attributes
+    ----------
+    known : list of Constraint
+        Constraints on parameters alone.
+    limits : list of Limit
+        Constraints on outputs: a double bound makes two.
+    outputs : tuple of str
+        The outputs that the goals name, the objective first.
+
+    Examples
+    --------
+    >>> from tcgp import Space
+    >>> from tcgp.goals import Goals
+    >>> goals = Goals(Space({"width": (0, 1), "height": (0, 2)}), "mass", ["stress <= 250", "width <= 0.5 * height"])
+    >>> goals.outputs, [limit.text for limit in goals.limits], [known.text for known in goals.known]
+    (('mass', 'stress'), ['stress <= 250'], ['width <= 0.5 * height'])
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        objective: str | None = None,
+        constraints: Sequence[str] = (),
+        maximize: bool = False,
+    ) -> None:
+        self.space, self.objective, self.maximize = space, objective, maximize
+        self.sign = -1.0 if maximize else 1.0
+        self.known: list[Constraint] = []
+        self.limits: list[Limit] = []
+        parameters = parameter_names(space)
+        named = [] if objective is None else [objective]
+        names = [*parameters, *named]
+        for constraint in (part for text in constraints for part in parse_constraint(text, names)):
+            unknown = sorted(constraint.names - set(parameters))
+            if not unknown:
+                self.known.append(constraint)
+                continue
+            named += unknown
+            if math.isfinite(constraint.upper):
+                self.limits.append(Limit(constraint.text, constraint.expression, 1.0, constraint.upper))
+            if math.isfinite(constraint.lower):
+                self.limits.append(Limit(constraint.text, constraint.expression, -1.0, -constraint.lower))
+        if self.limits and objective is None:
+            text = self.limits[0].text
+            close = difflib.get_close_matches(named[0], parameters, 1)
+            hint = f"; did you mean the parameter {close[0]!r}?" if close else ""
+            raise ValueError(
+                f"constraints: {text!r} is about the output {named[0]!r}, so objective must name the output to "
+                f"optimize, got None{hint}"
+            )
+        self.outputs = tuple(dict.fromkeys(named))
+
+    def read(
+        self, answer: object, reasons: Mapping[str, str] | None = None
+    ) -> tuple[float | None, dict[str, float | None] | None, str | None]:
+        """What a function's answer means: the objective's value, the outputs, and why there is no value if so.
+
+        Parameters
+        ----------
+        answer : float, mapping or anything else
+        reasons : mapping, optional
+            Why outputs have no value, where that is known.
+
+        Examples
+        --------
+        >>> from tcgp import Space
+        >>> from tcgp.goals import Goals
+        >>> goals = Goals(Space([(0, 1)]), "gain", maximize=True)
+        >>> goals.read({"gain": 3, "cost": 1.5})
+        (3.0, {'gain': 3.0, 'cost': 1.5}, None)
+        >>> goals.read({"cost": 1.5})
+        (None, {'cost': 1.5}, "the output 'gain' is missing")
+        """
+        if not isinstance(answer, Mapping):
+            value, reason = interpret(answer)
+            if value is not None and self.objective is not None:
+                return None, None, f"there is a number and no output {self.objective!r}: return a mapping"
+            return value, None, reason
+        outputs, found = read_outputs(answer)
+        why = {**found, **(reasons or {})}
+        if self.objective is None:
+            names = ", ".join(map(repr, outputs))
+            return None, outputs, f"objective must name one of the outputs {names}, got None"
+        for name in self.outputs:
+            if outputs.get(name) is None:
+                trouble = f": {why[name]}" if name in why else " is missing"
+                return None, outputs, f"the output {name!r}{trouble}"
+        return outputs[self.objective], outputs, None
+
+    def limit_values(self, x: Point, outputs: Outputs | None) -> list[float]:
+        """Values of ``sign * expression`` of each limit at one evaluation; NaN where they cannot be computed."""
+        if not self.limits or outputs is None:
+            return []
+        numbers = {**outputs, **dict(zip(parameter_names(self.space), x, strict=True))}
+        values = {name: np.array([float(v)]) for name, v in numbers.items() if isinstance(v, int | float)}
+        return [limit.sign * float(limit.expression(values)[0]) for limit in self.limits]
+
+
+def interpret(answer: object) -> tuple[float | None, str | None]:
+    """An answer as a finite float, or None and the reason why it is not one.
+
+    Examples
+    --------
+    >>> from tcgp.goals import interpret
+    >>> interpret(3), interpret(float("inf"))
+    ((3.0, None), (None, 'the value is inf'))
+    """
+    if answer is None:
+        return None, "there is no value"
+    if isinstance(answer, np.ndarray) and answer.size == 1:
+        answer = answer.item()
+    try:
+        # float("1e3") works, but a function that returns text has gone astray.
+        value = None if isinstance(answer, str | bytes) else float(answer)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        value = None
+    if value is None:
+        return None, f"{shorten(repr(answer))} is not a number"
+    return (value, None) if math.isfinite(value) else (None, f"the value is {value}")
+
+
+def read_outputs(answer: Mapping[Any, object]) -> tuple[dict[str, float | None], dict[str, str]]:
+    """The outputs in a mapping as finite floats, and why some of them are None.
+
+    Examples
+    --------
+    >>> from tcgp.goals import read_outputs
+    >>> read_outputs({"mass": 3, "stress": float("nan")})
+    ({'mass': 3.0, 'stress': None}, {'stress': 'the value is nan'})
+    """
+    read = {str(name): interpret(item) for name, item in answer.items()}
+    values = {name: value for name, (value, _) in read.items()}
+    return values, {name: reason for name, (_, reason) in read.items() if reason is not None}
+
+
+def parameter_names(space: Space) -> list[str]:
+    """Names of the parameters in constraints: x0, x1, ... if they have none."""
+    return list(space.names or [f"x{i}" for i in range(len(space))])

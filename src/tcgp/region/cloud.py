@@ -1,0 +1,164 @@
+"""Find the allowed part of the unit cube, however small: points spread uniformly over it.
+
+Plain rejection comes first: its points are independent and exactly uniform. Where it finds too few, the points of the
+smallest violation start subset simulation: the violation that is put up with falls step by step to zero, and the
+points follow it by Metropolis moves. A small linear part is not searched but entered: by linear programming.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from tcgp._typing import FloatArray
+from tcgp.region.polytope import Polytope
+
+__all__ = ["Cloud", "find_cloud"]
+
+ENOUGH = 0.25  # share of the points wanted that rejection must find, or subset simulation takes over
+CHUNK = (8, 64)  # first and largest number of points drawn at once, for each point wanted
+HOPELESS = 2e-5  # share of the cube below which rejection is given up early
+KEPT = 0.25  # of the points, by each level of subset simulation
+MAX_LEVELS = 300
+STANDSTILL = 3e-3  # relative fall of the level below which it has come to an end
+N_SWEEPS = 10  # of Metropolis moves between a cloud and a sample made from it
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """Points spread uniformly over the allowed part of the unit cube.
+
+    Attributes
+    ----------
+    shares : array of shape (n, d)
+    acceptance : float
+        Share of the cube that is allowed, where rejection found it; 0 otherwise.
+    """
+
+    shares: FloatArray
+    acceptance: float
+
+    def move(self, violation: Callable[[FloatArray], FloatArray], rng: np.random.Generator) -> Cloud:
+        """Points as uniform as these, and elsewhere."""
+        from tcgp.sampling import particles  # loads SciPy
+
+        if len(self.shares) < 4:  # too few to learn a step from
+            return self
+        n, d = self.shares.shape
+        scales = (2.38 / np.sqrt(d), 2.38 / np.sqrt(2 * d))
+        cloud = particles.Cloud(self.shares, np.zeros(n), 0, scales)
+        moved = particles.move(cloud, _log_indicator, violation, [(0.0, 1.0)] * d, rng, max_sweeps=N_SWEEPS)
+        return replace(self, shares=moved.points)
+
+
+def find_cloud(
+    violation: Callable[[FloatArray], FloatArray],
+    dim: int,
+    *,
+    n_points: int,
+    max_draws: int,
+    linear: Polytope | None,
+    rest: Callable[[FloatArray], FloatArray],
+) -> tuple[Cloud | None, FloatArray]:
+    """Points of the unit cube where a violation is zero; always the same ones.
+
+    Parameters
+    ----------
+    violation : callable
+        From points (m, dim) to numbers (m,): zero where a point is allowed, positive or infinite elsewhere.
+    dim : int
+    n_points : int
+        Number of points wanted.
+    max_draws : int
+        Number of points that rejection may look at.
+    linear : Polytope, optional
+        Linear inequalities that are part of the constraints.
+    rest : callable
+        Violation of all other constraints, infinite outside the polytope.
+
+    Returns
+    -------
+    cloud : Cloud or None
+        None if no point was found.
+    closest : array of shape (dim,)
+        The point with the smallest violation that was seen.
+    """
+    rng = np.random.default_rng(0)
+    shares, values, n_allowed, n_draws = _reject(violation, dim, n_points, max_draws, rng)
+    if n_allowed >= ENOUGH * n_points:
+        return Cloud(shares[:n_allowed], n_allowed / n_draws), shares[0]
+    if linear is not None:
+        start = linear.sample(n_points, rng)
+        if start is not None:
+            return _descend(rest, start, rest(start), rng)
+    return _descend(violation, shares, values, rng)
+
+
+def _reject(
+    violation: Callable[[FloatArray], FloatArray],
+    dim: int,
+    n_points: int,
+    max_draws: int,
+    rng: np.random.Generator,
+) -> tuple[FloatArray, FloatArray, int, int]:
+    """The uniform points with the smallest violations, in order, these, and the numbers of allowed and of all."""
+    shares, values = np.empty((0, dim)), np.empty(0)
+    n_draws = n_allowed = 0
+    while n_allowed < n_points and n_draws < max_draws:
+        size = min(max(n_draws, CHUNK[0] * n_points), CHUNK[1] * n_points, max_draws - n_draws)
+        chunk = rng.random((size, dim))
+        chunk_values = violation(chunk)
+        n_draws += len(chunk)
+        n_allowed += int((chunk_values == 0.0).sum())
+        # To sort what cannot be among the best would take most of the time.
+        some = chunk_values <= (values[-1] if len(values) else np.inf)
+        values = np.concatenate([values, chunk_values[some]])
+        best = np.argsort(values, kind="stable")[: max(n_points, n_allowed)]
+        values, shares = values[best], np.concatenate([shares, chunk[some]])[best]
+        if n_draws * HOPELESS > 20 > n_allowed:
+            break
+    return shares, values, n_allowed, n_draws
+
+
+def _descend(
+    violation: Callable[[FloatArray], FloatArray],
+    shares: FloatArray,
+    values: FloatArray,
+    rng: np.random.Generator,
+) -> tuple[Cloud | None, FloatArray]:
+    """Subset simulation from points that are uniform where the violation is below the largest of the values."""
+    from tcgp.sampling import particles
+
+    d = shares.shape[1]
+    cloud = particles.Cloud(shares, values, 0, (2.38 / np.sqrt(d), 2.38 / np.sqrt(2 * d)))
+    closest, smallest = shares[np.argmin(values)], float(values.min())
+    level = float(values.max())
+    for _ in range(MAX_LEVELS):
+        if level == 0.0:
+            return Cloud(np.unique(cloud.points, axis=0), 0.0), closest
+        last, level = level, _next_level(cloud.features, level)
+        if not level < last * (1.0 - STANDSTILL):
+            break
+        below = partial(_log_indicator, level=level)
+        cloud, _ = particles.advance(cloud, below(cloud.features), below, violation, [(0.0, 1.0)] * d, rng)
+        if cloud.features.min() < smallest:
+            closest, smallest = cloud.points[np.argmin(cloud.features)], float(cloud.features.min())
+    return None, closest
+
+
+def _next_level(values: FloatArray, level: float) -> float:
+    """The quantile of the values that is kept, but below the present level."""
+    ordered = np.sort(values)
+    quantile = float(ordered[int(KEPT * len(values))])
+    if quantile < level:
+        return quantile
+    below = ordered[ordered < level]  # as with integers, where many points share one violation
+    return float(below[-1]) if len(below) else level
+
+
+def _log_indicator(values: FloatArray, level: float = 0.0) -> FloatArray:
+    """0 where the value is at most the level, -inf elsewhere."""
+    return np.where(values <= level, 0.0, -np.inf)

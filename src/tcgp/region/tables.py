@@ -1,0 +1,97 @@
+"""Many points at once as one column of numbers per parameter, from points, shares or codes.
+
+Columns from shares and codes are those of the decoded points up to the rounding of logarithms, a hundred times faster
+than the points themselves. What must be exact is computed from points.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from tcgp._typing import FloatArray, IntArray
+from tcgp.region.checks import parameter_names
+from tcgp.space import Categorical, Dimension, Integer, Point, Real, Space
+
+__all__ = ["Table", "table_of_codes", "table_of_points", "table_of_shares", "value_range"]
+
+Table: TypeAlias = dict[str, FloatArray]  # a column for each parameter whose values are numbers
+
+
+def table_of_points(space: Space, points: Sequence[Point]) -> Table:
+    """Values of points."""
+    named = enumerate(zip(parameter_names(space), space.dimensions, strict=True))
+    return {
+        name: np.array([point[i] for point in points], dtype=np.float64)
+        for i, (name, dimension) in named
+        if _is_numeric(dimension)
+    }
+
+
+def table_of_shares(space: Space, shares: FloatArray) -> Table:
+    """Values at shares of the ranges, of shape (m, len(space)): see `Space.from_unit`."""
+    table = {}
+    for i, (name, dimension) in enumerate(zip(parameter_names(space), space.dimensions, strict=True)):
+        if isinstance(dimension, Categorical):
+            n = len(dimension.choices)
+            if _is_numeric(dimension):
+                table[name] = _choices(dimension, np.minimum((shares[:, i] * n).astype(np.intp), n - 1))
+        else:
+            table[name] = _quantiles(dimension, shares[:, i])
+    return table
+
+
+def table_of_codes(space: Space, codes: FloatArray) -> Table:
+    """Values at codes, of shape (m, space.dim): see `Space.decode`."""
+    table, start = {}, 0
+    for name, dimension in zip(parameter_names(space), space.dimensions, strict=True):
+        part = codes[:, start : start + dimension.width]
+        start += dimension.width
+        if not _is_numeric(dimension):
+            continue
+        if not dimension.width:
+            value = next(iter(dimension.values()))
+            table[name] = np.full(len(codes), float(value))
+        elif isinstance(dimension, Categorical):
+            index = np.argmax(part, axis=1) if dimension.width > 1 else (part[:, 0] >= 0.5).astype(np.intp)
+            table[name] = _choices(dimension, index)
+        else:
+            table[name] = _quantiles(dimension, part[:, 0])
+    return table
+
+
+def value_range(dimension: Dimension) -> tuple[float, float]:
+    """Smallest and largest value; NaN where the values are no numbers."""
+    if isinstance(dimension, Categorical):
+        numeric = dimension.choices if _is_numeric(dimension) else [math.nan]
+        return float(min(numeric)), float(max(numeric))
+    return float(dimension.low), float(dimension.high)
+
+
+def _is_numeric(dimension: Dimension) -> bool:
+    return not isinstance(dimension, Categorical) or all(
+        isinstance(choice, numbers.Real) for choice in dimension.choices
+    )
+
+
+def _choices(dimension: Categorical, index: IntArray) -> FloatArray:
+    return np.array(dimension.choices, dtype=np.float64)[index]
+
+
+def _quantiles(dimension: Real | Integer, u: FloatArray) -> FloatArray:
+    """The values that ``dimension.quantile`` gives one by one."""
+    if isinstance(dimension, Integer):
+        if dimension.log:
+            low, high = math.log(dimension.low - 0.5), math.log(dimension.high + 0.5)
+            values = np.rint(np.exp(low + u * (high - low)))
+        else:
+            values = dimension.low + np.floor(u * (dimension.high - dimension.low + 1))
+    elif dimension.log:
+        values = np.exp((1.0 - u) * math.log(dimension.low) + u * math.log(dimension.high))
+    else:
+        values = (1.0 - u) * dimension.low + u * dimension.high
+    return np.clip(values, dimension.low, dimension.high)

@@ -1,0 +1,109 @@
+"""What a report shows of constraints: how the best point stands with each, and what to think of its model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tcgp._text import shorten
+from tcgp._typing import FloatArray
+from tcgp.laws import Law, Normal
+from tcgp.models import Model
+from tcgp.optimizer import Optimizer
+from tcgp.optimizer.history import Evaluation
+from tcgp.report.numbers import LONGEST_TEXT, attempt, rounded
+from tcgp.scoring import diagnose_limit, leave_one_out_prediction, loo_scores, thresholded_pit
+from tcgp.scoring.diagnosis import base_label, method_label
+
+__all__ = ["constraints", "law_rows", "log_feasible"]
+
+
+def constraints(optimizer: Optimizer, shown: Evaluation | None) -> list[dict[str, Any]]:
+    """For each limit on outputs, how the point that is shown stands with it, and whether its model is right."""
+    history = optimizer.history
+    margins = [None] * len(history.goals.limits) if shown is None else history.margins(shown)
+    found = []
+    for k, (limit, margin) in enumerate(zip(history.goals.limits, margins, strict=True)):
+        kept = history.excesses[:, k] <= 0.0
+        last = optimizer.limit_surrogates[k].last
+        item: dict[str, Any] = {
+            "text": shorten(limit.text, LONGEST_TEXT),
+            "bound": rounded(limit.sign * limit.bound, 8),
+            "kept": int(kept.sum()),
+            "n": len(kept),
+            "here": None,
+            "model": None if last is None else attempt("a limit's model", _limit_model, last.model),
+        }
+        if margin is not None:
+            item["here"] = {
+                "value": rounded(margin.value, 8),
+                "distance": margin.distance,
+                "kept": margin.kept,
+                "active": margin.active,
+            }
+        found.append(item)
+    return found
+
+
+def _limit_model(model: Model) -> dict[str, Any]:
+    """Is the model right about its limit, which is 0: counts, curves and words."""
+    diagnosis = diagnose_limit(model)
+    return {
+        "sentence": diagnosis.summary,
+        "bands": [
+            {"label": b.label, "n": b.n, "expected": rounded(b.expected, 4), "kept": b.kept}
+            for b in diagnosis.bands
+        ],
+        "models": law_rows(replace(model, threshold=0.0)),
+    }
+
+
+def law_rows(model: Model) -> list[dict[str, Any]]:
+    """Calibration below the threshold by leave-one-out, of the plain GP and of the law in use: scores and curves."""
+    laws: list[tuple[str, Law]] = [(f"plain {base_label(model)}", Normal())]
+    if not isinstance(model.law, Normal):
+        laws.append((f"{method_label(model.method)}, in use", model.law))
+    rows = []
+    for label, law in laws:
+        scores = loo_scores(model, law=law)
+        rows.append(
+            {
+                "label": label,
+                "kappa": rounded(scores.kappa, 4),
+                "r": rounded(scores.occurrence, 4),
+                "predicted": rounded(scores.predicted, 4),
+                "tks_pit": rounded(scores.tks_pit, 4),
+                **_curve(model, law),
+            }
+        )
+    return rows
+
+
+def _curve(model: Model, law: Law) -> dict[str, list[float | None]]:
+    """Weighted distribution function of the thresholded PIT: where it steps, and to what."""
+    below = model.y <= model.threshold
+    pit = thresholded_pit(leave_one_out_prediction(model, law), model.y, model.threshold)[below]
+    weights: FloatArray = model.weights[below]
+    order = np.argsort(pit)
+    share = np.cumsum(weights[order] / weights.sum()) if pit.size else weights
+    return {
+        "u": [rounded(u, 5) for u in pit[order].tolist()],
+        "share": [rounded(s, 5) for s in share.tolist()],
+    }
+
+
+def log_feasible(optimizer: Optimizer, U: FloatArray) -> FloatArray | None:
+    """Logarithm of the probability that all limits are kept at points of the unit cube; None without their models."""
+    if not optimizer.limit_surrogates:
+        return None
+    codes, excesses = optimizer.history.successes[0], optimizer.history.excesses
+    total = np.zeros(len(U))
+    for surrogate, excess in zip(optimizer.limit_surrogates, excesses.T, strict=True):
+        known = np.isfinite(excess)
+        model = surrogate.updated(codes[known], excess[known])
+        if model is None:
+            return None
+        total = total + model.predict(U).logcdf(0.0)
+    return total

@@ -1,0 +1,190 @@
+"""Outputs, limits and sense in a run: what is modelled, what is kept, and what is best."""
+
+from __future__ import annotations
+
+import copy
+import json
+import logging
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tcgp
+from tcgp import Optimizer
+from tcgp.optimizer import read_campaign
+
+BOX = {"width": (0.1, 2.0), "height": (0.1, 2.0)}
+GOALS = {"objective": "mass", "constraints": ["stress <= 2.5", "slack >= -0.5"]}
+
+
+def simulate(p):
+    """Light beams break: the best one is slender, with a stress of 2.5 and a slack of -0.5."""
+    width, height = p["width"], p["height"]
+    return {
+        "mass": width * height,
+        "stress": 1.0 / (width * height**2),
+        "slack": width - height,
+        "extra": 7.0,
+    }
+
+
+def test_the_best_point_keeps_all_limits_and_lies_on_the_active_one():
+    result = tcgp.minimize(simulate, BOX, n_evals=40, n_initial=8, rng=0, **GOALS)
+    assert result.success
+    assert result.outputs["stress"] <= 2.5
+    assert result.outputs["slack"] >= -0.5
+    assert result.fun == result.outputs["mass"]
+    # Where both limits are active: height - width = 0.5 and width height^2 = 0.4.
+    height = np.roots([1.0, -0.5, 0.0, -0.4]).real.max()
+    assert result.fun == pytest.approx(height * (height - 0.5), rel=0.02)
+    kept = [simulate(dict(zip(BOX, x, strict=True)))["stress"] <= 2.5 for x in result.x_iters]
+    slack = [x[0] - x[1] >= -0.5 for x in result.x_iters]
+    assert result.feasible.tolist() == [a and b for a, b in zip(kept, slack, strict=True)]
+
+
+def test_maximizing_is_minimizing_the_negative_and_keeps_the_sign():
+    gain = tcgp.minimize(
+        lambda x: -((x[0] - 0.3) ** 2), [(0, 1)], n_evals=14, n_initial=5, rng=0, maximize=True
+    )
+    loss = tcgp.minimize(lambda x: (x[0] - 0.3) ** 2, [(0, 1)], n_evals=14, n_initial=5, rng=0)
+    assert gain.x_iters == loss.x_iters
+    assert gain.fun == -loss.fun
+    assert gain.fun == gain.func_vals.max()
+    named = tcgp.minimize(
+        lambda x: {"gain": -((x[0] - 0.3) ** 2)}, [(0, 1)], n_evals=14, n_initial=5, rng=0, maximize="gain"
+    )
+    assert named.x_iters == gain.x_iters
+
+
+def test_a_target_to_be_exceeded_stops_the_run():
+    result = tcgp.minimize(
+        lambda x: float(x[0]), [(0, 1)], n_evals=30, n_initial=4, rng=0, maximize=True, target=0.9
+    )
+    assert result.status == 1
+    assert result.fun >= 0.9
+
+
+def test_with_no_feasible_point_the_nearest_is_given_and_said():
+    result = tcgp.minimize(
+        lambda x: {"cost": x[0], "load": 5.0 + (x[0] - 0.4) ** 2},
+        [(0, 1)],
+        n_evals=12,
+        n_initial=5,
+        rng=0,
+        objective="cost",
+        constraints="load <= 1",
+    )
+    assert not result.success
+    assert "no evaluation keeps all constraints" in result.message
+    loads = [5.0 + (x[0] - 0.4) ** 2 for x in result.x_iters]
+    assert result.outputs["load"] == min(loads)
+    assert abs(result.x[0] - 0.4) < 0.05  # the search went where the limit is nearest
+
+
+def test_outputs_are_journaled_also_those_that_no_goal_names(tmp_path: Path):
+    journal = tmp_path / "run.jsonl"
+    whole = tcgp.minimize(simulate, BOX, n_evals=16, n_initial=8, rng=1, journal=journal, **GOALS)
+    told = [e for e in map(json.loads, journal.read_text().splitlines()) if e.get("event") == "tell"]
+    assert all(set(event["outputs"]) == {"mass", "stress", "slack", "extra"} for event in told)
+    campaign = read_campaign(journal)
+    assert [e.outputs for e in campaign.history.evaluations] == [
+        e.outputs for e in whole.optimizer.evaluations
+    ]
+    assert campaign.history.best == whole.optimizer.history.best
+
+
+def test_a_resumed_run_goes_on_with_the_same_points(tmp_path: Path):
+    a, b = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    whole = tcgp.minimize(simulate, BOX, n_evals=18, n_initial=8, rng=2, journal=a, **GOALS)
+    for n in (6, 11, 15, 18):
+        part = tcgp.minimize(simulate, BOX, n_evals=n, n_initial=8, rng=2, journal=b, **GOALS)
+    assert part.x_iters == whole.x_iters
+    with pytest.raises(tcgp.JournalError, match="its constraints is"):
+        tcgp.minimize(simulate, BOX, n_evals=19, journal=b, objective="mass", constraints=["stress <= 3"])
+
+
+def test_a_missing_output_fails_the_evaluation_by_name_and_keeps_the_others(caplog):
+    optimizer = Optimizer(BOX, rng=0, **GOALS)
+    with caplog.at_level(logging.ERROR, logger="tcgp"):
+        optimizer.tell([1.0, 1.0], {"mass": 1.0, "slack": 0.0})
+        optimizer.tell([1.0, 1.5], {"mass": 1.0, "stress": math.nan, "slack": 0.0})
+        optimizer.tell([1.0, 1.7], {"mass": 1.0, "stress": 1.0, "slack": 0.0, "extra": math.inf})
+    missing, nan, fine = optimizer.evaluations
+    assert missing.reason == "the output 'stress' is missing"
+    assert missing.outputs == {"mass": 1.0, "slack": 0.0}
+    assert nan.reason == "the output 'stress': the value is nan"
+    assert nan.outputs == {"mass": 1.0, "stress": None, "slack": 0.0}
+    assert not fine.failed
+    assert fine.outputs["extra"] is None
+
+
+def test_numbers_and_mappings_that_do_not_fit_the_goals_are_failures_with_a_sentence():
+    with_goals, without = Optimizer(BOX, rng=0, **GOALS), Optimizer(BOX, rng=0)
+    with_goals.tell([1.0, 1.0], 3.0)
+    assert "return a mapping" in with_goals.evaluations[0].reason
+    without.tell([1.0, 1.0], {"mass": 1.0, "cost": 2.0})
+    assert without.evaluations[0].reason == "objective must name one of the outputs 'mass', 'cost', got None"
+    assert without.evaluations[0].outputs == {"mass": 1.0, "cost": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("goals", "sentence"),
+    [
+        ({"constraints": ["stress <= 1"]}, "objective must name the output"),
+        ({"constraints": ["widht <= 1"]}, "did you mean the parameter 'width'"),
+        ({"objective": "a", "maximize": "b"}, "must name one output"),
+        ({"objective": 3}, "objective must be the name"),
+        ({"maximize": 1}, "maximize must be"),
+    ],
+)
+def test_bad_goals_get_one_sentence_before_anything_is_evaluated(goals, sentence, tmp_path: Path):
+    with pytest.raises(ValueError, match=sentence):
+        Optimizer(BOX, journal=tmp_path / "run.jsonl", **goals)
+    assert not (tmp_path / "run.jsonl").exists()
+
+
+@pytest.mark.parametrize("criterion", ["ei", "lcb"])
+def test_batches_failures_and_both_criteria_work_with_limits(criterion):
+    optimizer = Optimizer(BOX, n_initial=6, rng=3, criterion=criterion, **GOALS)
+    for i in range(8):
+        for j, x in enumerate(optimizer.ask(2)):
+            optimizer.tell(x, None if (i + j) % 7 == 3 else simulate(dict(zip(BOX, x, strict=True))))
+    assert len({e.x for e in optimizer.evaluations}) == 16
+    assert optimizer.result().success
+
+
+def test_workers_hand_outputs_over():
+    result = tcgp.minimize(simulate, BOX, n_evals=10, n_initial=6, rng=0, workers=2, **GOALS)
+    assert all(set(e.outputs) == {"mass", "stress", "slack", "extra"} for e in result.optimizer.evaluations)
+
+
+def test_levels_of_quantiles_are_counted_from_the_limit():
+    """Below the best feasible value nothing matters: thresholds lie above it."""
+    rng = np.random.default_rng(0)
+    X = rng.random((40, 2))
+    y = X.sum(axis=1)
+    low = tcgp.fit_model(X, y, "tcgp", bounds=[(0, 1)] * 2)
+    high = tcgp.fit_model(X, y, "tcgp", bounds=[(0, 1)] * 2, level=float(np.quantile(y, 0.6)))
+    assert low.threshold == np.quantile(y, 0.05)
+    assert high.threshold == pytest.approx(np.quantile(y, 0.6 + 0.4 * 0.05), rel=1e-9)
+    relaxed = tcgp.fit_model(X, y, "regp", bounds=[(0, 1)] * 2, level=float(np.quantile(y, 0.6)))
+    assert relaxed.interpolator.threshold == pytest.approx(np.quantile(y, 0.6 + 0.4 * 0.25), rel=1e-9)
+
+
+def test_a_table_of_evaluations_has_all_outputs():
+    result = tcgp.minimize(simulate, BOX, n_evals=9, n_initial=6, rng=0, **GOALS)
+    table = result.to_dataframe()
+    columns = ["id", "width", "height", "mass", "stress", "slack", "extra", "feasible", "reason", "seconds"]
+    assert list(table.columns) == columns
+    assert table["feasible"].tolist() == result.feasible.tolist()
+    assert table["mass"].tolist() == result.func_vals.tolist()
+
+
+def test_a_copy_of_a_constrained_run_goes_on_alike():
+    optimizer = Optimizer(BOX, n_initial=6, rng=4, **GOALS)
+    for _ in range(9):
+        x = optimizer.ask()
+        optimizer.tell(x, simulate(dict(zip(BOX, x, strict=True))))
+    assert copy.deepcopy(optimizer).ask() == optimizer.ask()

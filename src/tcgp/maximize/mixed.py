@@ -20,6 +20,7 @@ N_CLIMBERS = 12  # of them that are improved
 # A point nearer to a face of the cube than this is put on it: a minimum is often there, and never just beside.
 FACE = 1e-5
 MAX_ROUNDS = 30  # of moves from one integer or choice to another
+MAX_NEIGHBOURS = 200  # of a point that are looked at in a round
 
 
 def rank_all(criterion: Criterion, space: Space, points: list[Point]) -> list[Point]:
@@ -62,7 +63,7 @@ def rank_candidates(
     if space.real_coordinates.all():
         return space.decode(relaxed)
     points = distinct(space.decode(relaxed) + space.decode(anchors[:4]) + space.sample(N_SAMPLES, rng))
-    return _climb(criterion, space, rank_all(criterion, space, points)[:N_CLIMBERS])
+    return _climb(criterion, space, rank_all(criterion, space, points)[:N_CLIMBERS], rng)
 
 
 def snap(codes: FloatArray) -> FloatArray:
@@ -70,14 +71,14 @@ def snap(codes: FloatArray) -> FloatArray:
     return np.where(codes < FACE, 0.0, np.where(codes > 1.0 - FACE, 1.0, codes))
 
 
-def _climb(criterion: Criterion, space: Space, points: list[Point]) -> list[Point]:
+def _climb(criterion: Criterion, space: Space, points: list[Point], rng: np.random.Generator) -> list[Point]:
     """Move each point uphill until neither its real parameters nor a single other change improves it."""
     real = space.real_coordinates
     values = criterion(space.encode(points))
     for _ in range(MAX_ROUNDS):
         if real.any():
             points, values = _polish(criterion, space, real, points)
-        crowds = [space.neighbours(point) for point in points]
+        crowds = [_some(space.neighbours(point), rng) for point in points]
         flat = [point for crowd in crowds for point in crowd]
         flat_values = criterion(space.encode(flat))
         start, moved = 0, False
@@ -90,6 +91,13 @@ def _climb(criterion: Criterion, space: Space, points: list[Point]) -> list[Poin
         if not moved:
             break
     return distinct([points[i] for i in np.argsort(-values, kind="stable")])
+
+
+def _some(points: list[Point], rng: np.random.Generator) -> list[Point]:
+    """All of the points, or as many as are looked at in a round, taken at random."""
+    if len(points) <= MAX_NEIGHBOURS:
+        return points
+    return [points[i] for i in np.sort(rng.choice(len(points), MAX_NEIGHBOURS, replace=False))]
 
 
 def _polish(

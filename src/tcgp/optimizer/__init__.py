@@ -4,7 +4,7 @@ Nothing here loads SciPy before a model is fitted: a campaign starts at once.
 """
 
 from tcgp.optimizer.history import Evaluation, History, Proposal, SpaceExhausted
-from tcgp.optimizer.journal import JournalError, JournalInUse
+from tcgp.optimizer.journal import JournalError, JournalInUse, JournalRescued
 from tcgp.optimizer.optimizer import Optimizer
 from tcgp.optimizer.replay import Campaign, read_campaign
 from tcgp.optimizer.settings import Settings, check_positive_integer
@@ -15,6 +15,7 @@ __all__ = [
     "History",
     "JournalError",
     "JournalInUse",
+    "JournalRescued",
     "Optimizer",
     "Proposal",
     "Settings",

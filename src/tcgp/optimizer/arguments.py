@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tcgp.goals import Goals
 from tcgp.optimizer.history import Evaluation, History
 from tcgp.optimizer.optimizer import Optimizer
 from tcgp.optimizer.settings import check_positive_integer
@@ -62,7 +63,7 @@ class Given:
     values: list[Any] | None
 
     @classmethod
-    def of(cls, space: Space, x0: object, y0: object) -> Given:
+    def of(cls, space: Space, x0: object, y0: object, goals: Goals | None = None) -> Given:
         """The points and values of the arguments ``x0`` and ``y0`` of `tcgp.minimize`."""
         if x0 is None:
             if y0 is not None:
@@ -75,9 +76,10 @@ class Given:
         if len(values) != len(points):
             raise ValueError(f"x0 and y0 must have equal lengths, got {len(points)} and {len(values)}")
         for value in values:
-            if value is not None and not isinstance(value, numbers.Real):
+            if value is not None and not isinstance(value, numbers.Real | Mapping):
                 raise ValueError(f"y0 must be numbers, or None where an evaluation failed, got {value!r}")
-        History(space).unknown(map(Evaluation.of, points, values))  # refuses two values at one point
+        told = [Evaluation.of(x, y, goals=goals) for x, y in zip(points, values, strict=True)]
+        History(space, goals).unknown(told)  # refuses two values at one point
         return cls(points, values)
 
     def give(self, optimizer: Optimizer) -> None:

@@ -103,9 +103,7 @@ class KeptFile:
         with self._guard:
             self.check_open()
             assert self._fd is not None
-            trouble = self._trouble()
-            if trouble:
-                self._move_to_rescue(content, trouble)
+            self._rescue_if_changed(content)
             try:
                 os.lseek(self._fd, 0, os.SEEK_END)
                 _write_all(self._fd, content)
@@ -119,6 +117,8 @@ class KeptFile:
                 raise
             self._content += content
             self._changed = os.fstat(self._fd).st_mtime_ns
+            # Whoever is told that it is written can rely on it: it is in the file with this name, here and now.
+            self._rescue_if_changed(b"")
 
     def truncate(self, size: int) -> None:
         """Cut the file to its first ``size`` bytes."""
@@ -174,12 +174,17 @@ class KeptFile:
             return ""
         return "was changed by someone else"
 
-    def _move_to_rescue(self, content: bytes, trouble: str) -> None:
-        """Go on in a new file with all that is known; say so by JournalRescued."""
+    def _rescue_if_changed(self, content: bytes) -> None:
+        """If someone else changed the file, go on in a new one with all that is known, and say so by JournalRescued."""
+        trouble = self._trouble()
+        if not trouble:
+            return
         words = f"the journal {str(self.path)!r} {trouble} while it was in use"
         try:
             fd, rescue = _new_beside(self._place, bytes(self._content) + content)
         except OSError as error:
+            if not content:  # it is written, if only to a file without a name; the next content will ask again
+                return
             raise JournalError(
                 f"{words}, and no file could be made to rescue what it held ({error.strerror})"
             ) from error

@@ -17,11 +17,13 @@ import numpy as np
 from tcgp._typing import RandomState
 from tcgp.methods.portfolio import members_of
 from tcgp.optimizer.arguments import Given, Limits
-from tcgp.optimizer.history import SpaceExhausted
+from tcgp.optimizer.history import History, SpaceExhausted
 from tcgp.optimizer.journal import JournalError, check_path, uninterrupted
 from tcgp.optimizer.optimizer import Optimizer
 from tcgp.optimizer.progress import ProgressLine
+from tcgp.optimizer.proposer import Proposer
 from tcgp.optimizer.settings import Settings, split_constraints, wanted_output
+from tcgp.optimizer.streams import Streams
 from tcgp.optimizer.workers import Crew, Outcome, WorkersError, check_workers, crew_for
 from tcgp.space import Point, Space
 
@@ -182,7 +184,9 @@ def minimize(
         epsilon=epsilon,
         options={} if options is None else options,
     )
-    given = Given.of(space, x0, y0)
+    goals = wanted.goals(space)
+    given = Given.of(space, x0, y0, goals)
+    _check_allowed(given, Proposer(space, wanted, History(space, goals), Streams(0), [*goals.known, *others]))
     check_workers(workers, n_parallel)
     if journal is not None:
         check_path("journal", journal)
@@ -356,6 +360,12 @@ class _Watchers:
             self._line.close()
         if self._reporter is not None:
             self._reporter.close(self.message)
+
+
+def _check_allowed(given: Given, proposer: Proposer) -> None:
+    """Refuse points to evaluate that violate a known constraint."""
+    for point in given.points if given.values is None else ():
+        proposer.check_allowed(point)
 
 
 def _check_report(path: str | os.PathLike[str]) -> None:

@@ -227,7 +227,7 @@ def _place(parameter: int | str, names: Sequence[str]) -> int:
 def _column(dimension: Dimension, values: Sequence[Any]) -> FloatArray:
     """Positions of a parameter's values on its axis."""
     if isinstance(dimension, Categorical):
-        return np.array([dimension.choices.index(value) for value in values], dtype=float)
+        return np.array([dimension.place(value) for value in values], dtype=float)
     return np.array(values, dtype=float)
 
 

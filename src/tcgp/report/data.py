@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import platform
 import time
@@ -27,11 +28,14 @@ from tcgp.space import Categorical, Dimension, Point, Real
 
 __all__ = ["State", "calibration_sentence", "report_data"]
 
+logger = logging.getLogger("tcgp")
+
 N_GRID = 61  # points along a 1-D slice
 N_HEAT = 31  # points along each side of a 2-D slice
 N_BEST = 10  # rows of the table of best points
 N_FAILURES = 100  # rows of the table of failures, the latest
 N_OUTPUTS = 12  # outputs that are shown; the journal has all
+MOST_MODELLED = 300  # values that a model is fitted to for the page alone: some seconds
 TRACED = ("n", "beta", "scale", "log_ei")  # numbers of the trace that are drawn, beside two values
 LEVEL = 0.9  # probability of the intervals in the slices
 ABOUT_RIGHT = 1.25  # as in tcgp.scoring.diagnose
@@ -106,7 +110,8 @@ def report_data(
     origins = origins or [(e.id, _source(optimizer, e)) for e in evaluations]
     numbers = [number for number, _ in origins]
     parameters = _parameters(optimizer, names, labels or {})
-    model = attempt("the model", _model, optimizer, fit)
+    models = _thinned(optimizer) if fit and optimizer.model is None else optimizer
+    model = attempt("the model", _model, models, fit)
     outputs = optimizer.history.output_names[:N_OUTPUTS]
     shown = optimizer.history.best or optimizer.history.least_violating
     return {
@@ -134,9 +139,10 @@ def report_data(
         "pending": [{"id": p.id, "x": _words(parameters, optimizer, p.x)} for p in optimizer.pending],
         "best": _best_points(parameters, optimizer, numbers, outputs),
         "shown": None if shown is None else next(i for i, e in enumerate(evaluations) if e is shown),
-        "constraints": attempt("the constraints", constraints, optimizer, shown) or [],
+        "constraints": attempt("the constraints", constraints, optimizer, shown, models) or [],
         "failures": _failures(parameters, optimizer, numbers),
-        "slices": None if model is None else attempt("the slices", _slices, optimizer, model),
+        "modelled": None if models is optimizer else {"n": len(models.evaluations), "of": _n_values(optimizer)},
+        "slices": None if model is None else attempt("the slices", _slices, models, model),
         "calibration": None
         if model is None
         else attempt("the calibration", _calibration, model, goals.maximize),
@@ -242,7 +248,7 @@ def _coordinates(optimizer: Optimizer, x: Point, digits: int) -> list[float]:
     """A point as numbers: choices become their places in the list."""
     pairs = zip(optimizer.space.dimensions, x, strict=True)
     return [
-        d.choices.index(v) if isinstance(d, Categorical) else v if isinstance(v, int) else rounded(v, digits)
+        d.place(v) if isinstance(d, Categorical) else v if isinstance(v, int) else rounded(v, digits)
         for d, v in pairs
     ]
 
@@ -254,7 +260,7 @@ def _words(parameters: Sequence[Mapping[str, Any]], optimizer: Optimizer, x: Poi
         if parameter["labels"] is None:
             words.append(repr(value))
         else:
-            place = dimension.choices.index(value) if isinstance(dimension, Categorical) else value
+            place = dimension.place(value) if isinstance(dimension, Categorical) else value
             words.append(parameter["labels"][place])
     return words
 
@@ -316,6 +322,25 @@ def _model(optimizer: Optimizer, fit: bool) -> Model | None:
     if optimizer.model is not None or not fit:
         return optimizer.model
     return optimizer.update_model() if optimizer.history.has_contrast else None
+
+
+def _thinned(optimizer: Optimizer) -> Optimizer:
+    """The optimizer or, if it knows too many values, one that knows the best, and others spread evenly over the run."""
+    history = optimizer.history
+    done = [e for e in history.evaluations if not e.failed]
+    if len(done) <= MOST_MODELLED:
+        return optimizer
+    best = np.lexsort([history.successes[1], history.violations])[:N_BEST]
+    others = np.linspace(0, len(done) - 1, MOST_MODELLED - N_BEST).astype(int)
+    chosen = [done[i] for i in sorted({*best.tolist(), *others.tolist()})]
+    logger.info("the model of the report is fitted to %d of %d values", len(chosen), len(done))
+    few = Optimizer(optimizer.space, rng=optimizer.seed, **asdict(optimizer.settings))
+    few.tell([e.x for e in chosen], [e.y if e.outputs is None else e.outputs for e in chosen])
+    return few
+
+
+def _n_values(optimizer: Optimizer) -> int:
+    return len(optimizer.history.successes[1])
 
 
 def _slices(optimizer: Optimizer, model: Model) -> dict[str, Any] | None:
@@ -393,7 +418,7 @@ def _grid(dimension: Dimension, n: int) -> list[Any]:
 def _axis(dimension: Dimension, values: Iterable[Any]) -> list[float | None]:
     """Values as numbers: choices become their places in the list."""
     if isinstance(dimension, Categorical):
-        return [dimension.choices.index(value) for value in values]
+        return [dimension.place(value) for value in values]
     return [value if isinstance(value, int) else rounded(value, 8) for value in values]
 
 

@@ -20,14 +20,17 @@ from tcgp.scoring.diagnosis import base_label, method_label
 __all__ = ["constraints", "law_rows", "log_feasible"]
 
 
-def constraints(optimizer: Optimizer, shown: Evaluation | None) -> list[dict[str, Any]]:
-    """For each limit on outputs, how the point that is shown stands with it, and whether its model is right."""
+def constraints(optimizer: Optimizer, shown: Evaluation | None, models: Optimizer) -> list[dict[str, Any]]:
+    """For each limit on outputs, how the point that is shown stands with it, and whether its model is right.
+
+    The models are those of the other optimizer, which may know fewer evaluations.
+    """
     history = optimizer.history
     margins = [None] * len(history.goals.limits) if shown is None else history.margins(shown)
     found = []
     for k, (limit, margin) in enumerate(zip(history.goals.limits, margins, strict=True)):
         kept = history.excesses[:, k] <= 0.0
-        last = optimizer.limit_surrogates[k].last
+        last = models.limit_surrogates[k].last
         item: dict[str, Any] = {
             "text": shorten(limit.text, LONGEST_TEXT),
             "bound": rounded(limit.sign * limit.bound, 8),

@@ -3,6 +3,7 @@
 (() => {
   const D = JSON.parse(document.getElementById("data").textContent);
   const P = D.parameters, E = D.evaluations, G = D.goals, C = D.constraints, N = E.y.length;
+  const MOST = 1000;  // marks in a chart
   const root = document.getElementById("report"), tip = document.getElementById("tip");
   const NS = "http://www.w3.org/2000/svg";
   const KEY = "tcgp-report:" + location.pathname;
@@ -225,6 +226,11 @@
     else draw(parent, "path", { d: diamond(px, py, r * 1.25), class: "point infeasible" + kind });
   }
   const isDesign = (i) => E.source[i] === "design" || (E.source[i] === "given" && i < D.n_initial);
+  // Of very many evaluations the improvements are drawn, and of the others as many as can be told apart.
+  const every = Math.ceil(N / MOST);
+  const drawn = E.y.map((_, i) => i).filter((i) => every < 2 || i % every === 0 || i === bestIndex || i === centre || running[i] !== running[i - 1]);
+  const thinned = drawn.length < N ? ` ${drawn.length} of ${N} evaluations are drawn.` : "";
+  const modelled = D.modelled ? ` The model is fitted to ${D.modelled.n} of the ${D.modelled.of} values: the best, and others spread evenly over the run.` : "";
   const narrow = innerWidth < 620;
   const widthOf = (element, fallback) => Math.max(280, Math.round(element.clientWidth - 34) || fallback);
 
@@ -266,7 +272,7 @@
   // ---- best value so far ----
   function convergence() {
     const kept = limited ? " that keeps all constraints" : "";
-    const section = card(root, "Best value so far", `Every evaluation, and the ${lowest} value found up to then${kept}. Drag over the chart to zoom in; double-click to see everything.`);
+    const section = card(root, "Best value so far", `${thinned ? "Evaluations" : "Every evaluation"}, and the ${lowest} value found up to then${kept}. Drag over the chart to zoom in; double-click to see everything.${thinned}`);
     const buttons = add(section, "div", "buttons");
     const holder = add(section, "div");
     const known = E.y.filter((y) => y !== null);
@@ -309,8 +315,8 @@
       const points = [];
       const inside = (px, py) => px >= box.left - 1 && px <= box.right + 1 && py >= box.top - 8 && py <= box.bottom + 2;
       draw(plot, "path", { d: path(running.map((_, i) => i + 1), running, x, y, true), class: "line m best" });
-      E.y.forEach((value, i) => {
-        const px = x.at(i + 1);
+      drawn.forEach((i) => {
+        const value = E.y[i], px = x.at(i + 1);
         if (value === null) {
           const py = box.top - 4;
           draw(plot, "path", { d: cross(px, py, 4), class: "cross" });
@@ -450,7 +456,7 @@
     const sorted = E.y.filter((v, i) => (bestIndex < 0 ? v !== null : feasible(i))).sort((p, q) => p - q), median = sorted[Math.floor(sorted.length / 2)];
     const improvement = limited ? "the expected improvement that keeps all constraints, scaled to its own maximum, with the probability of keeping them (from 0 to 1)" : "the expected improvement, scaled to its own maximum";
     const off = G.maximize ? "Depths below" : "Heights above", all = limited && bestIndex >= 0 ? "all values that keep the constraints" : "all values";
-    const section = card(root, `What the model expects around the ${centreName}`, `Each chart moves one parameter and holds the others at the ${centreName}: the model's mean with its ${level} % interval, and below it ${improvement}. ${off} the median of ${all} are cut off.`, S.along.length > 6 ? "long" : "");
+    const section = card(root, `What the model expects around the ${centreName}`, `Each chart moves one parameter and holds the others at the ${centreName}: the model's mean with its ${level} % interval, and below it ${improvement}. ${off} the median of ${all} are cut off.${modelled}`, S.along.length > 6 ? "long" : "");
     const grid = add(section, "div", "small");
     S.along.forEach((view, k) => {
       if (!view) return;
@@ -544,8 +550,8 @@
         cell.style.fill = v === null ? "none" : `color-mix(in oklab, var(--good) ${(100 * share(v)).toFixed(1)}%, var(--poor))`;
       }));
       frame(svg, box, x, y, { xlabel: cut(p.name, 40), ylabel: cut(q.name, 40), tight: true, filled: true });
-      E.x.forEach((point, i) => {
-        const px = x.at(point[H.i]), py = y.at(point[H.j]);
+      drawn.forEach((i) => {
+        const px = x.at(E.x[i][H.i]), py = y.at(E.x[i][H.j]);
         if (E.y[i] === null) draw(svg, "path", { d: cross(px, py, 3.2), class: "cross" });
         else if (feasible(i)) draw(svg, "circle", { cx: px.toFixed(1), cy: py.toFixed(1), r: 2.4, class: "sample" });
         else draw(svg, "path", { d: diamond(px, py, 3.2), class: "sample infeasible" });
@@ -601,6 +607,7 @@
       return;
     }
     add(section, "p", "lead", K.sentence);
+    if (modelled) add(section, "p", "soft", modelled.trim());
     const side = G.maximize ? "above" : "below";
     pit(section, "calibration", K.models, `${low} values`, `Threshold t = ${number(K.threshold)}; ${K.n_below} of ${K.n} values lie at or ${side} it, ${number(100 * K.probability, 2)} % of the box by weight.`, "less is overconfident");
     add(section, "p", "soft details", K.details);
@@ -689,8 +696,8 @@
       x.ticks = x.ticks.filter(Number.isInteger);
       frame(svg, box, x, y, { xlabel: "evaluations", ylabel: unit[1] });
       const step = (box.right - box.left) / N, gap = step > 4 ? 1 : 0, points = [];
-      both.forEach(([a, b], i) => {
-        const px = x.at(i + 0.5), p1 = y.at((a || 0) / unit[0]), p2 = y.at(sums[i] / unit[0]);
+      drawn.forEach((i) => {
+        const [a, b] = both[i], px = x.at(i + 0.5), p1 = y.at((a || 0) / unit[0]), p2 = y.at(sums[i] / unit[0]);
         if (a) draw(svg, "rect", { x: px.toFixed(1), width: Math.max(step - gap, 0.6).toFixed(2), y: p1.toFixed(1), height: (box.bottom - p1).toFixed(1), class: "bar1" });
         if (b) draw(svg, "rect", { x: px.toFixed(1), width: Math.max(step - gap, 0.6).toFixed(2), y: p2.toFixed(1), height: (p1 - p2).toFixed(1), class: "bar2" });
         points.push({ x: x.at(i + 1), y: p2, lines: () => [`evaluation ${i + 1}`, `simulator ${seconds(a)}`, `optimizer ${seconds(b)}`] });

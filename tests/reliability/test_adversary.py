@@ -1,0 +1,23 @@
+"""Some cases of the adversary of journals; a thousand are in benchmarks/reliability/adversary.py."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from adversary import Adversary
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_every_value_told_is_kept_once_and_no_other_file_is_touched() -> None:
+    few = settings(
+        max_examples=20,
+        stateful_step_count=15,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        derandomize=True,
+        database=None,
+    )
+    run_state_machine_as_test(Adversary, settings=few)

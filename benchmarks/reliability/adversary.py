@@ -22,7 +22,9 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "reliability"))
 from adversary import Adversary
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("cases", type=int, nargs="?", default=1000)
     parser.add_argument("--steps", type=int, default=20)
     options = parser.parse_args()
@@ -36,4 +38,6 @@ if __name__ == "__main__":
     )
     start = time.monotonic()
     run_state_machine_as_test(Adversary, settings=many)
-    print(f"{Adversary.cases} cases in {time.monotonic() - start:.0f} s: nothing lost, nothing twice, nothing touched")
+    print(
+        f"{Adversary.cases} cases in {time.monotonic() - start:.0f} s: nothing lost, nothing twice, nothing touched"
+    )

@@ -35,7 +35,9 @@ def place(tmp_path: Path) -> Path:
     return place
 
 
-def tcgp(place: Path, arguments: list[str], closed: str = "", **environment: str) -> subprocess.CompletedProcess[bytes]:
+def tcgp(
+    place: Path, arguments: list[str], closed: str = "", **environment: str
+) -> subprocess.CompletedProcess[bytes]:
     """Run the command with some of the descriptors 0, 1 and 2 closed."""
     closing = " ".join({"0": "<&-", "1": ">&-", "2": "2>&-"}[number] for number in closed)
     script = f'exec "$0" -m tcgp "$@" {closing}'
@@ -61,8 +63,12 @@ COMMANDS = (
 
 
 @pytest.mark.parametrize("closed", ["1", "2", "12", "012"])
-@pytest.mark.parametrize(("arguments", "code"), COMMANDS[:3], ids=lambda item: "-".join(item) if isinstance(item, list) else "")
-def test_closed_streams_lead_to_no_traceback(place: Path, arguments: list[str], code: int, closed: str) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "code"), COMMANDS[:3], ids=lambda item: "-".join(item) if isinstance(item, list) else ""
+)
+def test_closed_streams_lead_to_no_traceback(
+    place: Path, arguments: list[str], code: int, closed: str
+) -> None:
     ended = tcgp(place, arguments, closed)
     assert ended.returncode == code
     assert b"Traceback" not in ended.stderr
@@ -77,7 +83,9 @@ def test_with_all_streams_closed_the_journal_is_not_taken_for_one_of_them(place:
         assert len(resumed.evaluations) == 3
 
 
-@pytest.mark.parametrize(("arguments", "code"), COMMANDS, ids=lambda item: "-".join(item) if isinstance(item, list) else "")
+@pytest.mark.parametrize(
+    ("arguments", "code"), COMMANDS, ids=lambda item: "-".join(item) if isinstance(item, list) else ""
+)
 def test_an_ascii_terminal_gets_escapes_for_what_it_cannot_show(
     place: Path, arguments: list[str], code: int
 ) -> None:

@@ -60,7 +60,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "report must be a file in a directory that exists",
     ),
     "x0 outside": ({"x0": [2.0, 2.0]}, "parameter 0: 2.0 is not a number between 0.0 and 1.0"),
-    "x0 text": ({"x0": "ab"}, "x0: parameter 0"),
+    "x0 text": ({"x0": "ab"}, "x0: a point needs 2 values"),
     "x0 number": ({"x0": 0.5}, "x0: a point needs 2 values"),
     "x0 generator": ({"x0": (x for x in [[0.1, 0.2], [0.1, 7.0]])}, "parameter 1: 7.0 is not a number"),
     "x0 not allowed": (
@@ -111,7 +111,16 @@ def test_a_journal_is_the_name_of_a_file(journal: Any) -> None:
             call()
 
 
-OF_THE_OPTIMIZER = ("n_initial", "epsilon", "method", "criterion", "maximizer", "initial_design", "options", "rng")
+OF_THE_OPTIMIZER = (
+    "n_initial",
+    "epsilon",
+    "method",
+    "criterion",
+    "maximizer",
+    "initial_design",
+    "options",
+    "rng",
+)
 SETTINGS = {name: case for name, case in REFUSED.items() if set(case[0]) <= set(OF_THE_OPTIMIZER)}
 
 

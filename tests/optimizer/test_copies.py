@@ -65,7 +65,9 @@ def test_a_copy_of_an_optimizer_with_a_journal_refuses_to_ask_and_tell(
         twin = duplicate(optimizer)
         before = journal.read_bytes()
         for call in (twin.ask, lambda: twin.ask(2), lambda: twin.tell(pending, 1.0)):
-            with pytest.raises(JournalError, match="this is a copy, and the journal .* stays with the original"):
+            with pytest.raises(
+                JournalError, match=r"this is a copy, and the journal .* stays with the original"
+            ):
                 call()
         twin.close()
         assert journal.read_bytes() == before

@@ -67,7 +67,9 @@ CHANGES = {
     append: "was changed by someone else",
     edit: "was changed by someone else",
 }
-changes = pytest.mark.parametrize(("change", "words"), CHANGES.items(), ids=lambda item: getattr(item, "__name__", ""))
+changes = pytest.mark.parametrize(
+    ("change", "words"), CHANGES.items(), ids=lambda item: getattr(item, "__name__", "")
+)
 
 
 def told(path: Path) -> list[float | None]:
@@ -90,7 +92,9 @@ def test_what_is_told_after_a_change_is_in_the_rescue_file_with_all_before_it(
     x = optimizer.ask()
     change(path)
     after = path.read_bytes() if path.exists() else None
-    with pytest.raises(JournalRescued, match=f"{words} while it was in use; nothing is lost.*run.jsonl.rescue-1"):
+    with pytest.raises(
+        JournalRescued, match=f"{words} while it was in use; nothing is lost.*run.jsonl.rescue-1"
+    ):
         optimizer.tell(x, 3.0)
     (rescue,) = rescues(tmp_path)
     assert told(rescue) == [1.0, 2.0, 3.0]
@@ -302,7 +306,9 @@ def test_a_journal_taken_over_in_the_middle_of_writing_is_closed_after_it(
     assert [event["i"] for _, event in read_journal(path).events] == [1, 3]
 
 
-def test_several_events_are_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_events_are_written_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "run.jsonl"
     optimizer = Optimizer(BOX, rng=0, journal=path)
     before, real_write = path.read_bytes(), os.write

@@ -7,6 +7,7 @@ journal or in the rescue file that has taken its place, once, and no other file 
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import copy
 import gc
 import itertools
@@ -33,7 +34,11 @@ FOREIGN = b'{"event": "tell", "id": null, "x": [0.5, 0.5], "y": -1.0, "reason": 
 
 # What other programs do to the file. The last two leave it as long as it was, or as it was.
 CHANGES = ("replace", "delete", "move", "empty", "cut", "extend", "garble", "touch")
-DUPLICATES = {"copy": copy.copy, "deepcopy": copy.deepcopy, "pickle": lambda thing: pickle.loads(pickle.dumps(thing))}
+DUPLICATES = {
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda thing: pickle.loads(pickle.dumps(thing)),
+}
 
 
 class Adversary(RuleBasedStateMachine):
@@ -108,10 +113,8 @@ class Adversary(RuleBasedStateMachine):
             together.wait()
             for _ in range(n):
                 x, y = self._ask_at_any_time(), float(next(self.numbers))
-                try:
+                with contextlib.suppress(JournalRescued):  # it is told all the same
                     self.optimizer.tell(x, y)
-                except JournalRescued:
-                    pass  # it is told all the same
                 done.append((x, y))
 
         with concurrent.futures.ThreadPoolExecutor(n_threads) as pool:
@@ -210,7 +213,9 @@ class Adversary(RuleBasedStateMachine):
         for other, content in self.others.items():
             assert other.read_bytes() == content, "another file was touched"
         for journal, content in self.left.items():
-            assert (journal.read_bytes() if journal.exists() else None) == content, "a journal was written to again"
+            assert (journal.read_bytes() if journal.exists() else None) == content, (
+                "a journal was written to again"
+            )
         names = {*self.others, *self.journals, *self.place.glob("moved-*")}
         assert set(self.place.iterdir()) <= names, "a file came from nowhere"
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 
 import pytest
-from adversary import Adversary
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
+
+from adversary import Adversary
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")

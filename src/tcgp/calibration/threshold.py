@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tcgp._quantiles import quantile
 from tcgp._typing import ArrayLike, FloatArray
 
 __all__ = ["empirical_quantile", "next_threshold"]
@@ -76,4 +77,4 @@ def empirical_quantile(y: ArrayLike, delta: float) -> float:
     if abs(position - nearest) < 1e-9:
         ordered: FloatArray = np.partition(y, nearest)
         return float(ordered[nearest])
-    return float(np.quantile(y, delta))
+    return float(quantile(y, delta))

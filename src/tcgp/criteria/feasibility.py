@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tcgp._quantiles import quantile
 from tcgp._typing import FloatArray
 from tcgp.criteria.base import Criterion
 
@@ -46,7 +47,7 @@ def stand_in_values(predicted: FloatArray, y: FloatArray, level: float) -> Float
     >>> stand_in_values(np.array([-1.0, 8.0]), np.array([2.0, 3.0, 9.0]), 0.0)
     array([2., 8.])
     """
-    return np.maximum(predicted, np.quantile(y, level))
+    return np.asarray(np.maximum(predicted, quantile(y, level)))
 
 
 @dataclass(frozen=True)

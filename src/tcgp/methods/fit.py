@@ -10,6 +10,7 @@ import numpy as np
 
 from tcgp import calibration
 from tcgp._bounds import check_bounds
+from tcgp._quantiles import quantile
 from tcgp._typing import ArrayLike, Bounds, FloatArray, RandomState
 from tcgp.gp import GaussianProcess, LeaveOneOut, RelaxedGaussianProcess
 from tcgp.gp.interpolator import Interpolator
@@ -189,7 +190,7 @@ def above(level: float | None, delta: float, y: FloatArray) -> float:
 
 def low_value_score(model: Model, level: float | None = None) -> float:
     """How well a model predicts left-out low values: twCRPS below the lower quartile of the data, smaller is better."""
-    threshold = float(np.quantile(model.y, above(level, COMPARISON_LEVEL, model.y)))
+    threshold = float(quantile(model.y, above(level, COMPARISON_LEVEL, model.y)))
     return float(twcrps(leave_one_out_prediction(model), model.y, threshold) @ model.weights)
 
 
@@ -263,7 +264,7 @@ def _fit_interpolator(
             )
         delta = settings.get("relax_delta", settings["delta"])
         share = settings.get("least", 0) * X.shape[1] / n
-        threshold = float(np.quantile(y, above(level, min(max(delta, share), 1.0), y)))
+        threshold = float(quantile(y, above(level, min(max(delta, share), 1.0), y)))
         return RelaxedGaussianProcess(threshold, **given).fit(X, y, bounds=bounds, start=start, refine=refine)
 
     n, start = len(y), state.get("lengthscales")

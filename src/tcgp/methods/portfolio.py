@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tcgp._quantiles import median, quantile
 from tcgp._typing import FloatArray
 from tcgp.methods.options import Option
 from tcgp.methods.recipes import RECIPES, SHARED
@@ -197,19 +198,19 @@ def compress(values: FloatArray, known: FloatArray, share: float = 0.0) -> Float
     >>> compress(y, y).round(1)
     array([ 1. ,  2. ,  3. , 10.8, 43.1])
     """
-    lowest, median = np.min(known), np.median(known)
+    lowest, middle = np.min(known), median(known)
     if share:
-        lowest, median = np.quantile(known, [share, 0.5 + 0.5 * share])
+        lowest, middle = quantile(known, [share, 0.5 + 0.5 * share])
     with np.errstate(over="ignore"):
-        unit = max(median - lowest, SMALLEST_UNIT * max(abs(lowest), abs(median)))
-    if not (median > lowest and np.finfo(float).tiny < unit < np.inf):
+        unit = max(middle - lowest, SMALLEST_UNIT * max(abs(lowest), abs(middle)))
+    if not (middle > lowest and np.finfo(float).tiny < unit < np.inf):
         return values
-    above = values > median
+    above = values > middle
     # log(1 + x) by way of log x, where x itself may be larger than any float
     with np.errstate(divide="ignore"):
-        log_x = np.log(0.5 * values[above] - 0.5 * median) - np.log(0.5 * unit)
+        log_x = np.log(0.5 * values[above] - 0.5 * middle) - np.log(0.5 * unit)
     compressed = values.copy()
-    compressed[above] = median + unit * np.logaddexp(0.0, log_x)
+    compressed[above] = middle + unit * np.logaddexp(0.0, log_x)
     return compressed
 
 

@@ -183,7 +183,9 @@ class KeptFile:
         try:
             fd, rescue = _new_beside(self._place, bytes(self._content) + content)
         except OSError as error:
-            if not content:  # it is written, if only to a file without a name; the next content will ask again
+            if (
+                not content
+            ):  # it is written, if only to a file without a name; the next content will ask again
                 return
             raise JournalError(
                 f"{words}, and no file could be made to rescue what it held ({error.strerror})"

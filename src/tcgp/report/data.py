@@ -141,7 +141,9 @@ def report_data(
         "shown": None if shown is None else next(i for i, e in enumerate(evaluations) if e is shown),
         "constraints": attempt("the constraints", constraints, optimizer, shown, models) or [],
         "failures": _failures(parameters, optimizer, numbers),
-        "modelled": None if models is optimizer else {"n": len(models.evaluations), "of": _n_values(optimizer)},
+        "modelled": None
+        if models is optimizer
+        else {"n": len(models.evaluations), "of": _n_values(optimizer)},
         "slices": None if model is None else attempt("the slices", _slices, models, model),
         "calibration": None
         if model is None

@@ -162,7 +162,7 @@ def test_the_example_spec_is_valid_and_explains_every_key(tmp_path):
         line[2:] if line[:2] == "# " and (" = " in line or line[2] == "[") else line
         for line in EXAMPLE.splitlines()
     ]
-    # A key stands where a pattern does, and one value where several outputs do (tests/cli/test_constrained_campaigns.py).
+    # A key stands where a pattern does, and one value where outputs do: tests/cli/test_constrained_campaigns.py.
     goals = ("objective = ", "constraints = ", "outputs = ", "[outputs]", "mass = ", "stress = ")
     bare = [line for line in bare if not line.startswith((*goals, "key = ", "                "))]
     path.write_text("\n".join(bare))

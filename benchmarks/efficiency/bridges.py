@@ -32,7 +32,7 @@ PROBLEMS = ("goldstein-price", "dixon-price4")
 DOCS = pathlib.Path(__file__).parents[2] / "docs" / "bridges"
 STORE = pathlib.Path(__file__).parent / "results" / "bridges.csv"
 COLUMNS = ("host", "method", "problem", "seed", "evaluations", "seconds", "steps")
-COLORS = {"ours": "tab:blue", "theirs": "tab:orange"}
+COLORS = {"ours": "tab:blue", "tcgp": "tab:green", "theirs": "tab:orange"}
 
 Design = np.ndarray
 Values = list[float]
@@ -46,9 +46,11 @@ def initial_design(problem: tcgp.problems.Problem, seed: int) -> Design:
 
 # ---- the hosts ----
 
+OURS = {"ours": "auto", "tcgp": "tcgp"}  # our methods in Optuna and Ax
+
 
 def run_optuna(method: str, problem: tcgp.problems.Problem, seed: int, n_evals: int) -> Values:
-    """Optuna with one of two samplers."""
+    """Optuna with our sampler, or with its own."""
     import optuna
 
     from tcgp.integrations.optuna import TailCalibratedSampler
@@ -56,8 +58,8 @@ def run_optuna(method: str, problem: tcgp.problems.Problem, seed: int, n_evals: 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     design = initial_design(problem, seed)
     warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-    if method == "ours":
-        sampler = TailCalibratedSampler(seed, n_startup_trials=len(design))
+    if method in OURS:
+        sampler = TailCalibratedSampler(seed, OURS[method], n_startup_trials=len(design))
     else:
         sampler = optuna.samplers.GPSampler(
             seed=seed, n_startup_trials=len(design), deterministic_objective=True
@@ -129,8 +131,8 @@ def run_ax(method: str, problem: tcgp.problems.Problem, seed: int, n_evals: int)
         ]
     )
     client.configure_optimization(objective="-loss")
-    if method == "ours":
-        node = TailCalibratedNode(seed, n_initial=len(design))
+    if method in OURS:
+        node = TailCalibratedNode(seed, OURS[method], n_initial=len(design))
         client.set_generation_strategy(GenerationStrategy(nodes=[node], name="tail-calibrated"))
     values: Values = []
 
@@ -150,8 +152,10 @@ def run_ax(method: str, problem: tcgp.problems.Problem, seed: int, n_evals: int)
 HOSTS: dict[str, Callable[..., Values]] = {"optuna": run_optuna, "botorch": run_botorch, "ax": run_ax}
 NAMES = {
     ("ax", "ours"): "`TailCalibratedNode`",
+    ("ax", "tcgp"): '`TailCalibratedNode(method="tcgp")`',
     ("ax", "theirs"): "Ax's own choice",
     ("optuna", "ours"): "`TailCalibratedSampler`",
+    ("optuna", "tcgp"): '`TailCalibratedSampler(method="tcgp")`',
     ("optuna", "theirs"): "`GPSampler`",
     ("botorch", "ours"): "`TailCalibratedLogExpectedImprovement`",
     ("botorch", "theirs"): "`LogExpectedImprovement`",
@@ -187,8 +191,9 @@ def plan(args: argparse.Namespace) -> Iterator[tuple[str, str, str, int]]:
     for seed in range(args.seeds):
         for name in args.problems:
             for host in args.hosts:
-                for method in ("ours", "theirs"):
-                    yield host, method, name, seed
+                for method in ("ours", "tcgp", "theirs"):
+                    if (host, method) in NAMES:
+                        yield host, method, name, seed
 
 
 def read(path: pathlib.Path) -> list[dict[str, str]]:
@@ -260,7 +265,9 @@ def draw(host: str, curves: dict, path: pathlib.Path) -> None:
     figure, axes = plt.subplots(1, len(names), figsize=(4.5 * len(names), 3.2), squeeze=False)
     for axis, name in zip(axes[0], names, strict=True):
         problem = tcgp.problems.get(name)
-        for method in ("theirs", "ours"):
+        for method in ("theirs", "tcgp", "ours"):
+            if (name, method) not in curves:
+                continue
             low, median, high = np.quantile(
                 np.maximum(curves[name, method], 1e-12), [0.25, 0.5, 0.75], axis=0
             )

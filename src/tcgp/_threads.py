@@ -6,6 +6,7 @@ Below n of about 500 the hand-over between BLAS threads costs more than it saves
 from __future__ import annotations
 
 import functools
+import os
 import threading
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
@@ -19,6 +20,9 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _within = threading.local()
+_guard = threading.Lock()
+_users = 0  # threads that want one BLAS thread now: the number is one of the process
+_limit: Any = None
 
 
 @functools.cache
@@ -29,7 +33,8 @@ def _controller() -> Any:
 def single_threaded(function: Callable[P, T]) -> Callable[P, T]:
     """Run ``function`` with one BLAS thread, and restore the number of threads afterwards.
 
-    Only the outermost call sets and restores it: that costs as much as a small prediction.
+    Only the outermost call sets and restores it: that costs as much as a small prediction. Of several threads the first
+    to come sets it, and the last to leave restores it.
     """
 
     @functools.wraps(function)
@@ -38,9 +43,38 @@ def single_threaded(function: Callable[P, T]) -> Callable[P, T]:
             return function(*args, **kwargs)
         _within.limited = True
         try:
-            with _controller().limit(limits=1, user_api="blas"):
+            _enter()
+            try:
                 return function(*args, **kwargs)
+            finally:
+                _leave()
         finally:
             _within.limited = False
 
     return wrapper
+
+
+def _enter() -> None:
+    global _users, _limit
+    with _guard:
+        if not _users:
+            _limit = _controller().limit(limits=1, user_api="blas")
+        _users += 1
+
+
+def _leave() -> None:
+    global _users
+    with _guard:
+        _users -= 1
+        if not _users:
+            _limit.restore_original_limits()
+
+
+def _forget_other_threads() -> None:
+    """In a forked child there are none, and a lock that one of them held would never open."""
+    global _guard, _users
+    _guard, _users = threading.Lock(), int(getattr(_within, "limited", False))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_other_threads)

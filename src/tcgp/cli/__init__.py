@@ -21,6 +21,7 @@ from tcgp.cli.console import (
     WITHOUT_SUCCESS,
     UsageError,
     complain,
+    prepare_streams,
     warnings_on_stderr,
 )
 
@@ -48,6 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     tcgp ...
     0
     """
+    prepare_streams()
     arguments = arrange(sys.argv[1:] if argv is None else list(argv))
     parser = build_parser()
     try:
@@ -74,10 +76,16 @@ def _run(options: argparse.Namespace) -> int:
     except UsageError as error:
         complain(str(error))
         return UNUSABLE
-    except BrokenPipeError:
-        # The reader of our output has gone; Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return WITHOUT_SUCCESS
     except OSError as error:  # a full disk, a lost network drive
-        complain(str(error))
+        if not isinstance(error, BrokenPipeError):  # then the reader of our output has gone
+            complain(str(error))
+        _drop_output()
         return WITHOUT_SUCCESS
+
+
+def _drop_output() -> None:
+    """Forget output that cannot be written: Python would complain once more when it flushes at exit."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -113,10 +113,10 @@ def open_optimizer(path: str, spec: Spec | None = None) -> Iterator[Optimizer]:
             optimizer = _patiently(lambda: Optimizer.resume(path, reoffer=False))
         else:
             optimizer = Optimizer(spec.space, rng=spec.seed, journal=path, **asdict(spec.completed_settings))
+        with optimizer:
+            yield optimizer
     except JournalError as error:
         raise UsageError(str(error)) from None
-    with optimizer:
-        yield optimizer
 
 
 def check_spec(spec: Spec, path: str | os.PathLike[str]) -> None:

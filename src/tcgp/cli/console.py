@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
 import os
 import signal
@@ -23,6 +24,7 @@ __all__ = [
     "format_table",
     "note",
     "parse_duration",
+    "prepare_streams",
     "relative",
     "show",
     "signals_interrupt",
@@ -35,6 +37,20 @@ ERASE_LINE = "\r\x1b[K"  # a progress line may stand there
 MAX_FAILURES_TOLD = 5  # while the search goes on; the summary has them all
 
 SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def prepare_streams() -> None:
+    """Make standard streams usable that are closed, or whose encoding lacks characters."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:  # the next file would get its number, and whatever a library prints
+            os.open(os.devnull, os.O_RDWR)
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "w" if number else "r"))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
 
 
 class UsageError(Exception):
@@ -59,7 +75,7 @@ def note(message: str) -> None:
 def _say(line: str) -> None:
     # Names of files and what stands in them may hold line breaks and the codes of a terminal.
     line = printable(line)
-    with contextlib.suppress(BrokenPipeError):
+    with contextlib.suppress(OSError):  # nobody reads it any more
         print((ERASE_LINE if sys.stderr.isatty() else "") + line, file=sys.stderr, flush=True)
 
 

@@ -12,6 +12,8 @@ from tcgp.cli.console import DONE, UsageError, note, relative, show
 
 __all__ = ["check_writable", "run"]
 
+LONGEST_WAIT = 86400.0  # seconds at a time: the system's clocks take no arbitrary numbers
+
 
 def run(options: argparse.Namespace) -> int:
     """Carry out ``tcgp report``."""
@@ -82,7 +84,7 @@ def _write(journal: Path, output: Path, refresh: float | None) -> None:
 def _follow(journal: Path, output: Path, refresh: float, shown: int) -> None:
     """Write the page again whenever the journal is longer than what is shown."""
     while True:
-        time.sleep(refresh)
+        time.sleep(min(refresh, LONGEST_WAIT))
         size = journal.stat().st_size  # before it is read: what is written meanwhile comes next time
         if size != shown:
             _write(journal, output, refresh)

@@ -17,7 +17,7 @@ from tcgp.cli.campaigns import (
     named,
     read,
 )
-from tcgp.cli.console import DONE, UsageError
+from tcgp.cli.console import DONE, UsageError, show
 from tcgp.optimizer import Campaign, Evaluation
 
 __all__ = ["run"]
@@ -28,11 +28,12 @@ def run(options: argparse.Namespace) -> int:
     campaign = read(options.journal)
     if options.csv is not None:
         _write_csv(campaign, options.csv)
-    print(json.dumps(_facts(campaign)) if options.json else _in_words(campaign))
+    for line in [json.dumps(_facts(campaign))] if options.json else _in_words(campaign):
+        show(line)
     return DONE
 
 
-def _in_words(campaign: Campaign) -> str:
+def _in_words(campaign: Campaign) -> list[str]:
     history = campaign.history
     lines = labelled("evaluations", [describe_counts(campaign), *describe_failures(campaign)])
     if history.best is not None:
@@ -43,7 +44,7 @@ def _in_words(campaign: Campaign) -> str:
     else:
         lines.append("best value   none so far")
     pending = [json.dumps({"id": p.id, "x": named(campaign, p.x)}) for p in history.pending.values()]
-    return "\n".join([*lines, *labelled("pending", pending)])
+    return [*lines, *labelled("pending", pending)]
 
 
 def _which(evaluation: Evaluation) -> str:

@@ -21,18 +21,15 @@ from tcgp.space import Integer, Point, Space
 
 __all__ = ["rank_constrained"]
 
-N_SPREAD, N_STRETCHED, N_NEAR = (
-    1000,
-    500,
-    1000,
-)  # points scanned: anywhere, towards the limits, around the anchors
+# Points scanned: anywhere, towards the limits, around the anchors.
+N_SPREAD, N_STRETCHED, N_NEAR = 1000, 500, 1000
 N_ANCHORS = 100
 N_STARTS = 48  # of the ascents that stay inside
 N_POLISHED = 3  # of their ends, which then follow the limits
 N_RUNNERS_UP = 20  # points of the scan that are offered after them
 STRETCH = 1.5  # times the difference of two points, added to the first: beyond the limits, mostly
 MAX_ROUNDS = 20  # of moves from one integer or choice to another
-MAX_RESTORED = 50  # points with another integer or choice that are moved back inside
+MAX_RESTORED = 24  # points with another integer or choice that are moved back inside
 MARGIN = 1e-9  # distance to the limits, in the unit cube, so that rounding does not end beyond them
 BARRIER, TINY = 1e-3, 1e-100  # weight of the barrier at the limits, in these units; smallest slack
 TOLERANCE = 1e-8  # of the last gain of an ascent, in units of the spread of the best values
@@ -213,12 +210,15 @@ class _Search:
         return bool(self.region.allows(self.space.decode(u[None]))[0])
 
     def _follow_limits(self, u: FloatArray, value: float) -> tuple[FloatArray, float]:
-        """SLSQP over the real coordinates, from there a random search where functions give no gradients."""
-        end = self._pull_back(u, self._slsqp(u))
+        """SLSQP over the real coordinates, then a random search where a function without gradient is in the way."""
+        target = self._slsqp(u)
+        end = self._pull_back(u, target)
         end_value = self._value(end)
         if not end_value > value:
             end, end_value = u, value
-        return (end, end_value) if self.region.is_smooth else self._wander(end, end_value)
+        if self.region.is_smooth or end is target:
+            return end, end_value
+        return self._wander(end, end_value)
 
     def _slsqp(self, start: FloatArray) -> FloatArray:
         """A local maximum near the limits, which it may leave by the tolerance of SLSQP."""
@@ -280,8 +280,7 @@ class _Search:
         others = [*self.space.neighbours(point), *self._exchanges(point)]
         codes = self.space.encode(others)
         allowed = self.region.allows(others)
-        broken = codes[~allowed][:MAX_RESTORED] if self.space.real_coordinates.any() else []
-        restored = [self._restore(code) for code in broken]
+        restored = [self._restore(code) for code in codes[~allowed][:MAX_RESTORED]]
         return np.array([*codes[allowed], *(code for code in restored if code is not None)])
 
     def _exchanges(self, point: Point) -> list[Point]:
@@ -299,6 +298,8 @@ class _Search:
     def _restore(self, u: FloatArray) -> FloatArray | None:
         """An allowed code near to one that is not, by Newton steps over the real coordinates, or None."""
         real = self.space.real_coordinates
+        if not real.any():
+            return None
         for _ in range(5):
             slacks, gradients = (array[0] for array in self.region.slacks(u[None]))
             J = gradients[:, real]

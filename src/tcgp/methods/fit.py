@@ -80,7 +80,7 @@ def fit_model(
         Options of the method. All have ``delta``, ``p_min``, ``w_max``, ``smoothness``, and all but ``"auto"`` have
         ``selection``, ``shortest`` and ``longest``. Further ones are ``search`` and ``rule`` (tcGP), ``n_draws``,
         ``alpha`` and ``draw`` (bcrGP), ``eta`` (onGP), ``least`` (reGP) and ``relax_delta`` (tcreGP). Meanings, ranges
-        and defaults: `tcgp.methods.RECIPES`.
+        and defaults: the table of options in the reference.
 
     Returns
     -------

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,6 +97,13 @@ class Evaluation:
         duration = None if seconds is None else float(seconds)
         return cls(x, value, None if value is not None else given or why, duration, outputs=outputs)
 
+    def to_json(self) -> dict[str, Any]:
+        """All there is to keep, for a journal."""
+        fields = {"id": self.id, **asdict(self)}
+        if self.outputs is None:
+            del fields["outputs"]
+        return fields
+
     def same_outcome(self, other: Evaluation) -> bool:
         """Whether two evaluations of a point agree."""
         return self.y == other.y and self.outputs == other.outputs
@@ -122,7 +129,7 @@ class Proposal:
     trace : dict or None
         What the model was, if there was one: see `tcgp.Optimizer`.
     fit : dict or None
-        States of the models that were fitted for it: see `tcgp.methods.surrogate.Surrogate`.
+        States of the models that were fitted for it: see ``tcgp.methods.surrogate.Surrogate``.
     """
 
     id: int
@@ -162,10 +169,11 @@ class History:
         self.pending: dict[int, Proposal] = {}
         self._by_point: dict[tuple[Any, ...], Evaluation] = {}
         self._codes: dict[tuple[Any, ...], list[float]] = {}  # of all points, evaluated or pending
-        # The same as an array, when it was last asked for.
-        self._matrix: FloatArray = np.empty((0, space.dim))
-        # The number of evaluations, and `_arrays` of that many.
-        self._made: tuple[int, _Arrays] | None = None
+        self._best: Evaluation | None = None
+        # Made when they are asked for, of what has come since. Each is replaced at once: threads may look at any time.
+        self._matrix = _frozen(np.empty((0, space.dim)))
+        none = np.empty((0, space.dim))
+        self._made = _Arrays(0, none, np.empty(0), np.empty((0, len(self.goals.limits))), none)
 
     @property
     def n_done(self) -> int:
@@ -183,6 +191,8 @@ class History:
         self.evaluations.append(evaluation)
         self._by_point[tuple(evaluation.x)] = evaluation
         self._remember(evaluation.x)
+        if self.keeps_limits(evaluation) and (self._best is None or self._is_better(evaluation, self._best)):
+            self._best = evaluation
         if evaluation.id is not None:
             del self.pending[evaluation.id]
 
@@ -190,15 +200,40 @@ class History:
         """The evaluation at exactly ``x``, if there is one."""
         return self._by_point.get(tuple(x))
 
-    def answered_by(self, x: Point) -> int | None:
-        """Number of the pending proposal that ``x`` is, or is a rounded copy of."""
-        for number, proposal in self.pending.items():
+    def unknown(self, told: Iterable[Evaluation]) -> list[Evaluation]:
+        """The evaluations at points that are not known yet, each once; ValueError if one contradicts another."""
+        new: dict[Any, Evaluation] = {}
+        for evaluation in told:
+            known = self.find(evaluation.x) or new.get(evaluation.x)
+            if known is None:
+                new[evaluation.x] = evaluation
+            elif not known.same_outcome(evaluation):
+                raise ValueError(
+                    f"the point {list(evaluation.x)!r} gave {known.outcome()} and now {evaluation.outcome()}; "
+                    "evaluations are exact, so tell each point once"
+                )
+        return list(new.values())
+
+    def answering(self, told: Iterable[Evaluation]) -> list[Evaluation]:
+        """The evaluations with the numbers of the pending proposals that they answer."""
+        answers: list[Evaluation] = []
+        taken: set[int | None] = set()
+        for evaluation in told:
+            number = self.answered_by(evaluation.x, taken)
+            taken.add(number)
+            answers.append(replace(evaluation, id=number))
+        return answers
+
+    def answered_by(self, x: Point, taken: Collection[int | None] = ()) -> int | None:
+        """Number of the pending proposal, none of the ``taken``, that ``x`` is or is a rounded copy of."""
+        waiting = {number: p for number, p in self.pending.items() if number not in taken}
+        for number, proposal in waiting.items():
             if proposal.x == tuple(x):
                 return number
-        if not self.pending or math.isfinite(self.space.size):
+        if not waiting or math.isfinite(self.space.size):
             return None
-        numbers = list(self.pending)
-        codes = self.space.encode([self.pending[number].x for number in numbers])
+        numbers = list(waiting)
+        codes = np.array([self._codes[tuple(proposal.x)] for proposal in waiting.values()])
         gaps = np.abs(codes - self.space.encode([x])).max(axis=1)
         return numbers[int(np.argmin(gaps))] if gaps.min() <= SAME_POINT else None
 
@@ -222,10 +257,11 @@ class History:
 
     @property
     def codes(self) -> FloatArray:
-        """Codes of all points, evaluated or pending, of shape (n, dim)."""
-        if len(self._matrix) < len(self):
-            self._matrix = np.array(list(self._codes.values())).reshape(len(self), self.space.dim)
-        return self._matrix
+        """Codes of all points, evaluated or pending, of shape (n, dim); not to be written to."""
+        matrix, codes = self._matrix, list(self._codes.values())
+        if len(matrix) < len(codes):
+            self._matrix = matrix = _frozen(np.vstack([matrix, codes[len(matrix) :]]))
+        return matrix
 
     def __len__(self) -> int:
         """Number of different points, evaluated or pending."""
@@ -234,8 +270,7 @@ class History:
     @property
     def best(self) -> Evaluation | None:
         """The first of the best evaluations that keep all limits, or None if there is none."""
-        y = np.where(self.feasible, self.successes[1], np.inf)
-        return self._succeeded[int(np.argmin(y))] if self.feasible.any() else None
+        return self._best
 
     @property
     def least_violating(self) -> Evaluation | None:
@@ -314,40 +349,50 @@ class History:
         return [value - limit.bound for value, limit in zip(values, self.goals.limits, strict=True)]
 
     def _arrays(self) -> _Arrays:
-        """The evaluations as arrays: made once after each of them."""
-        n = len(self.evaluations)
-        if self._made is None or self._made[0] != n:
-            done = self._succeeded
-            self._made = (
-                n,
-                _Arrays(
-                    codes=self._codes_of(done),
-                    values=np.array([self.goals.sign * (e.y or 0.0) for e in done], dtype=np.float64),
-                    excesses=np.array([self._excesses_of(e) for e in done], dtype=np.float64).reshape(
-                        len(done), len(self.goals.limits)
-                    ),
-                    failures=self._codes_of([e for e in self.evaluations if e.failed]),
-                ),
-            )
-        return self._made[1]
+        """The evaluations as arrays, those that have come since they were last asked for added."""
+        made, new = self._made, self.evaluations[self._made.n :]
+        if not new:
+            return made
+        done, failed = [e for e in new if not e.failed], [e for e in new if e.failed]
+        values = [self.goals.sign * (e.y or 0.0) for e in done]
+        excesses = np.array([self._excesses_of(e) for e in done], dtype=np.float64)
+        self._made = _Arrays(
+            made.n + len(new),
+            self._stacked(made.codes, done),
+            np.concatenate([made.values, values]),
+            np.vstack([made.excesses, excesses.reshape(len(done), len(self.goals.limits))]),
+            self._stacked(made.failures, failed),
+        )
+        return self._made
 
-    def _codes_of(self, evaluations: list[Evaluation]) -> FloatArray:
-        codes = [self._codes[tuple(e.x)] for e in evaluations]
-        return np.array(codes, dtype=np.float64).reshape(len(codes), self.space.dim)
+    def _stacked(self, codes: FloatArray, evaluations: list[Evaluation]) -> FloatArray:
+        """The codes, and those of the evaluations below them."""
+        new = [self._codes[tuple(e.x)] for e in evaluations]
+        return np.vstack([codes, np.array(new).reshape(len(new), self.space.dim)])
+
+    def _is_better(self, one: Evaluation, other: Evaluation) -> bool:
+        return self.goals.sign * (one.y or 0.0) < self.goals.sign * (other.y or 0.0)
 
     def _remember(self, x: Point) -> None:
         self._codes.setdefault(tuple(x), self.space.encode([x])[0].tolist())
 
 
+def _frozen(array: FloatArray) -> FloatArray:
+    """The array, which nobody can write to from here on."""
+    array.setflags(write=False)
+    return array
+
+
 @dataclass(frozen=True)
 class _Arrays:
-    """Evaluations as arrays that nobody can write to."""
+    """The first n evaluations as arrays that nobody can write to."""
 
+    n: int
     codes: FloatArray
     values: FloatArray
     excesses: FloatArray
     failures: FloatArray
 
     def __post_init__(self) -> None:
-        for array in vars(self).values():
-            array.setflags(write=False)
+        for array in (self.codes, self.values, self.excesses, self.failures):
+            _frozen(array)

@@ -9,21 +9,18 @@ refused.
 from __future__ import annotations
 
 import codecs
-import itertools
 import json
 import logging
 import os
 import signal
-import sys
 import threading
-import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tcgp._files import sync_directory
+from tcgp.optimizer.kept_file import JournalError, JournalInUse, JournalRescued, KeptFile
 
 __all__ = [
     "FORMAT",
@@ -32,7 +29,9 @@ __all__ = [
     "Journal",
     "JournalError",
     "JournalInUse",
+    "JournalRescued",
     "Record",
+    "check_path",
     "read_journal",
     "uninterrupted",
 ]
@@ -43,14 +42,6 @@ VERSION = 1
 _INTERRUPTS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 logger = logging.getLogger("tcgp")
-
-
-class JournalError(ValueError):
-    """A journal that cannot be used: corrupt, of another problem, or in use elsewhere."""
-
-
-class JournalInUse(JournalError):
-    """A journal that another process has open."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +55,8 @@ class Record:
 class Journal:
     """An open journal, locked against other processes.
 
-    A journal opened a second time in the same process passes to the one who opened it last; the earlier
-    object refuses to write. That makes a crashed notebook cell easy to run again.
-
-    Before each line the file is looked at. If it was replaced, deleted, or changed by anyone else, nothing more is
-    written to it: all that is known goes to a rescue file beside it, a journal in its own right.
+    A journal opened a second time in the same process passes to the one who opened it last. A journal that someone
+    else changes goes on in a rescue file beside it, a journal in its own right: see ``KeptFile``.
 
     Parameters
     ----------
@@ -77,7 +65,6 @@ class Journal:
 
     Attributes
     ----------
-    path : pathlib.Path
     record : Record or None
         What was in the file when it was opened; None if it was new or empty, and the first line to append is
         then the header.
@@ -95,105 +82,44 @@ class Journal:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        self._fd: int | None = _open(self.path)
+        self._file = KeptFile(check_path("journal", path))
         try:
-            self._key = _identity(os.fstat(self._fd))
-            _take_over(self._key)
-            if not _lock(self._fd):
-                raise JournalInUse(
-                    f"the journal {str(self.path)!r} is in use by another process; "
-                    "wait for it to end, or choose another file"
-                )
             self.record = self._read_and_repair()
-            self._content = bytearray(_read_all(self._fd))  # what the file must hold, to the byte
         except BaseException:
-            self.close()
+            self._file.close()
             raise
-        _HELD[self._key] = self
+
+    @property
+    def path(self) -> Path:
+        """The file, or the rescue file that has taken its place."""
+        return self._file.path
 
     def start(self, header: Mapping[str, Any]) -> None:
         """Write the first line of a new journal: format and version, then ``header``."""
         self.append({"format": FORMAT, "version": VERSION, **header})
-        sync_directory(self.path.parent)
+        self._file.sync_name()
 
-    def append(self, event: Mapping[str, Any]) -> None:
-        """Write one line and sync it to disk; on failure leave the file as it was.
+    def append(self, *events: Mapping[str, Any]) -> None:
+        """Write one line for each event and sync them to disk: all or, on failure, none.
 
         Raises
         ------
         OSError
-            If the line cannot be written, as on a full disk. The event did not happen: the run can go on from here
+            If they cannot be written, as on a full disk. The events did not happen: the run can go on from here
             once there is space, or be resumed.
+        JournalRescued
+            If the file was changed by someone else. The events are in the rescue file, with all before them.
         """
-        if self._fd is None:
-            raise JournalError(
-                f"the journal {str(self.path)!r} is no longer open here: it was closed, or opened anew; "
-                "continue it with tcgp.Optimizer.resume"
-            )
-        line = (json.dumps(event, allow_nan=False) + "\n").encode()
-        self._check_untouched(line)
-        try:
-            _write_all(self._fd, line)
-            os.fsync(self._fd)
-        except OSError as error:
-            self._cut()
-            words = f"the journal cannot be written ({error.strerror}), and what it holds is safe"
-            raise OSError(error.errno, words, str(self.path)) from error
-        except BaseException:
-            self._cut()
-            raise
-        self._content += line
+        lines = [json.dumps(event, allow_nan=False) + "\n" for event in events]
+        self._file.append("".join(lines).encode())
 
-    def _check_untouched(self, line: bytes) -> None:
-        """Stop if the file is no longer the one that was written so far; keep everything, ``line`` too, elsewhere."""
-        assert self._fd is not None
-        try:
-            same = _identity(os.stat(self.path)) == _identity(os.fstat(self._fd))
-            trouble = "" if same else "was replaced by another file"
-        except OSError:
-            trouble = "was deleted or moved away"
-        if not trouble and os.lseek(self._fd, 0, os.SEEK_END) != len(self._content):
-            trouble = "was changed by someone else"
-        if not trouble:
-            return
-        rescue = self._rescue(line)
-        self.close()
-        raise JournalError(
-            f"the journal {str(self.path)!r} {trouble} while it was in use; nothing is lost: all that is known is in "
-            f"{str(rescue)!r}, and tcgp.Optimizer.resume continues from there"
-        )
-
-    def _rescue(self, line: bytes) -> Path:
-        """Write all that is known, with one more line, to a new file beside the journal."""
-        for i in itertools.count(1):
-            rescue = self.path.with_name(f"{self.path.name}.rescue-{i}")
-            try:
-                fd = os.open(rescue, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-            except FileExistsError:
-                continue
-            try:
-                _write_all(fd, bytes(self._content) + line)
-                os.fsync(fd)
-            finally:
-                os.close(fd)
-            sync_directory(rescue.parent)
-            return rescue
-        raise AssertionError("numbers do not end")
-
-    def _cut(self) -> None:
-        """Take back a line: half of one, with others after it, would be damage that no one could repair."""
-        assert self._fd is not None
-        try:
-            os.ftruncate(self._fd, len(self._content))
-        except OSError:
-            self.close()  # the half line stays the last, and is cut off when the file is opened again
+    def check_open(self) -> None:
+        """Refuse, with a JournalError, if the journal was closed or taken over."""
+        self._file.check_open()
 
     def close(self) -> None:
         """Release the file; a second call does nothing."""
-        if self._fd is not None:
-            os.close(self._fd)
-            self._fd = None
+        self._file.close()
 
     def __enter__(self) -> Journal:
         return self
@@ -201,28 +127,21 @@ class Journal:
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
-    def __del__(self) -> None:
-        if getattr(self, "_fd", None) is not None:
-            self.close()
-
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy would share the descriptor, and close it under the original when it dies: it gets none."""
         return DetachedJournal, (self.path,)
 
     def _read_and_repair(self) -> Record | None:
-        assert self._fd is not None
-        raw = _read_all(self._fd)
+        raw = self._file.content
         record, n_sound = _parse(raw, self.path)
         if n_sound < len(raw):
             torn = raw[n_sound:]
             logger.warning(
                 "the last line of the journal %s was torn by a crash and is dropped: %r", self.path, torn[:80]
             )
-            os.ftruncate(self._fd, n_sound)
-            os.fsync(self._fd)
+            self._file.truncate(n_sound)
         elif raw and not raw.endswith(b"\n"):
-            os.lseek(self._fd, 0, os.SEEK_END)
-            os.write(self._fd, b"\n")
+            self._file.append(b"\n")
         return record
 
 
@@ -238,15 +157,26 @@ class DetachedJournal:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def append(self, event: Mapping[str, Any]) -> None:
-        """Refuse to write."""
+    def check_open(self) -> None:
+        """Refuse."""
         raise JournalError(
             f"this is a copy, and the journal {str(self.path)!r} stays with the original: ask and tell there, or "
             "continue the journal with tcgp.Optimizer.resume"
         )
 
+    def append(self, *events: Mapping[str, Any]) -> None:
+        """Refuse."""
+        self.check_open()
+
     def close(self) -> None:
         """Do nothing."""
+
+
+def check_path(name: str, path: object) -> str | os.PathLike[str]:
+    """Refuse what is not the name of a file: an integer would be taken for a descriptor."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"{name} must be the name of a file, got {path!r}")
+    return path
 
 
 def read_journal(path: str | os.PathLike[str]) -> Record:
@@ -273,9 +203,7 @@ def uninterrupted() -> Iterator[None]:
     An event is written to disk and then noted in memory. An interrupt in between would leave two histories, and a
     run that goes on with one of them would spoil the other.
     """
-    if (
-        threading.current_thread() is not threading.main_thread()
-    ):  # interrupts only ever reach the main thread
+    if threading.current_thread() is not threading.main_thread():  # the only one that interrupts reach
         yield
         return
     received: list[tuple[int, Any]] = []
@@ -347,74 +275,3 @@ def _is_torn_header(line: bytes) -> bool:
     """Whether a sole broken line is the start of a header, and not some other file given by mistake."""
     opening = json.dumps({"format": FORMAT}).encode()[:-1]
     return line.startswith(opening) or opening.startswith(line)
-
-
-def _open(path: Path) -> int:
-    try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
-    except OSError as error:
-        raise JournalError(f"the journal {str(path)!r} cannot be opened: {error.strerror}") from error
-
-
-def _read_all(fd: int) -> bytes:
-    os.lseek(fd, 0, os.SEEK_SET)
-    chunks = []
-    while chunk := os.read(fd, 1 << 20):
-        chunks.append(chunk)
-    return b"".join(chunks)
-
-
-def _write_all(fd: int, content: bytes) -> None:
-    while content:
-        content = content[os.write(fd, content) :]
-
-
-# ---- the lock ----
-
-_HELD: weakref.WeakValueDictionary[tuple[int, int], Journal] = weakref.WeakValueDictionary()
-
-
-def _identity(status: os.stat_result) -> tuple[int, int]:
-    """What tells a file from all others."""
-    return status.st_dev, status.st_ino
-
-
-def _take_over(key: tuple[int, int]) -> None:
-    """Close the journal that this process holds on the same file."""
-    held = _HELD.pop(key, None)
-    if held is not None:
-        held.close()
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(fd: int) -> bool:
-        """Lock a byte that no journal reaches: a locked byte cannot be read by others."""
-        os.lseek(fd, 2**31 - 2, os.SEEK_SET)
-        try:
-            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _lock(fd: int) -> bool:
-        """Lock the open file, until it is closed or the process ends."""
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError as error:
-            # Some network file systems have no locks: better a run without one than no run.
-            logger.warning("the journal could not be locked (%s): let only one process use it", error)
-        return True
-
-    def _close_in_child() -> None:
-        """Close the copies a forked child has got: a lock lives as long as any copy is open."""
-        for journal in list(_HELD.values()):
-            journal.close()
-
-    os.register_at_fork(after_in_child=_close_in_child)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import math
-import numbers
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
@@ -17,12 +16,13 @@ import numpy as np
 
 from tcgp._typing import RandomState
 from tcgp.methods.portfolio import members_of
+from tcgp.optimizer.arguments import Given, Limits
 from tcgp.optimizer.history import SpaceExhausted
-from tcgp.optimizer.journal import JournalError, uninterrupted
+from tcgp.optimizer.journal import JournalError, check_path, uninterrupted
 from tcgp.optimizer.optimizer import Optimizer
 from tcgp.optimizer.progress import ProgressLine
-from tcgp.optimizer.settings import Settings, check_positive_integer, split_constraints, wanted_output
-from tcgp.optimizer.workers import Crew, Outcome, WorkersError, crew_for
+from tcgp.optimizer.settings import Settings, split_constraints, wanted_output
+from tcgp.optimizer.workers import Crew, Outcome, WorkersError, check_workers, crew_for
 from tcgp.space import Point, Space
 
 if TYPE_CHECKING:
@@ -164,14 +164,12 @@ def minimize(
     >>> result.nfev, bool(result.fun < 0.01)
     (20, True)
     """
-    check_positive_integer("n_evals", n_evals)
-    if n_parallel is not None:
-        check_positive_integer("n_parallel", n_parallel)
-    for name, function in (("fun", fun), ("callback", callback)):
-        if function is not None and not callable(function):
-            raise TypeError(f"{name} must be callable, got {function!r}")
+    if not callable(fun):
+        raise TypeError(f"fun must be callable, got {fun!r}")
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be callable or None, got {callback!r}")
     space = Space(bounds)
-    limits = _Limits(n_evals, target, max_time, stop_when_log_ei_below)
+    limits = Limits(n_evals, target, max_time, stop_when_log_ei_below)
     texts, others = split_constraints(constraints)
     wanted = Settings(
         **wanted_output(objective, maximize),
@@ -182,9 +180,14 @@ def minimize(
         initial_design=initial_design,
         maximizer=maximizer,
         epsilon=epsilon,
-        options=dict(options or {}),
+        options={} if options is None else options,
     )
-    given = _Given.of(space, x0, y0)
+    given = Given.of(space, x0, y0)
+    check_workers(workers, n_parallel)
+    if journal is not None:
+        check_path("journal", journal)
+    if report is not None:
+        _check_report(report)
     optimizer = _start_or_resume(space, journal, wanted, others, rng, n_evals)
     try:
         given.give(optimizer)
@@ -216,57 +219,6 @@ def minimize(
 
 
 @dataclass(frozen=True)
-class _Limits:
-    """When to stop."""
-
-    n_evals: int
-    target: float | None
-    max_time: float | None
-    stop_when_log_ei_below: float | None
-
-    def __post_init__(self) -> None:
-        for name in ("target", "max_time", "stop_when_log_ei_below"):
-            value = getattr(self, name)
-            if value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, numbers.Real) or math.isnan(value):
-                raise ValueError(f"{name} must be a number or None, got {value!r}")
-            if name == "max_time" and value <= 0.0:
-                raise ValueError(f"max_time must be a positive number of seconds, got {value!r}")
-
-
-@dataclass(frozen=True)
-class _Given:
-    """Points that the user wants evaluated or, with values, has evaluated."""
-
-    points: list[Any]
-    values: list[Any] | None
-
-    @classmethod
-    def of(cls, space: Space, x0: object, y0: object) -> _Given:
-        """The points and values of ``x0`` and ``y0``."""
-        if x0 is None:
-            if y0 is not None:
-                raise ValueError(f"y0 needs x0, the points where these values were found, got y0={y0!r}")
-            return cls([], None)
-        points = _as_points(space, x0)
-        if y0 is None:
-            return cls(points, None)
-        values = np.atleast_1d(np.asarray(y0, dtype=object)).ravel().tolist()
-        if len(values) != len(points):
-            raise ValueError(f"x0 and y0 must have equal lengths, got {len(points)} and {len(values)}")
-        return cls(points, values)
-
-    def give(self, optimizer: Optimizer) -> None:
-        """Tell the values, or enqueue the points."""
-        if self.points and self.values is not None:
-            optimizer.tell(self.points, self.values)
-            return
-        for point in self.points:
-            optimizer.enqueue(point)
-
-
-@dataclass(frozen=True)
 class _UnderWay:
     """Points being evaluated, by the number of their proposal, and outcomes not yet told.
 
@@ -285,7 +237,7 @@ class _UnderWay:
             del self.points[number]
 
 
-def _run(optimizer: Optimizer, crew: Crew, limits: _Limits, watchers: _Watchers) -> tuple[Status, str]:
+def _run(optimizer: Optimizer, crew: Crew, limits: Limits, watchers: _Watchers) -> tuple[Status, str]:
     """Ask, evaluate and tell until there is a reason to stop: its status and its message."""
     under_way = _UnderWay()
     detail = ""
@@ -295,7 +247,7 @@ def _run(optimizer: Optimizer, crew: Crew, limits: _Limits, watchers: _Watchers)
         status = Status.INTERRUPTED
     except WorkersError as error:
         status, detail = Status.WORKERS, f": {error}"
-    except BaseException:  # of the callback, or a full disk
+    except BaseException:  # of the callback, a full disk, or a journal that goes on in a rescue file
         with contextlib.suppress(Exception):
             while under_way.outcomes:
                 under_way.tell_next(optimizer)
@@ -309,7 +261,7 @@ def _run(optimizer: Optimizer, crew: Crew, limits: _Limits, watchers: _Watchers)
 
 
 def _ask_and_tell(
-    optimizer: Optimizer, crew: Crew, limits: _Limits, watchers: _Watchers, under_way: _UnderWay
+    optimizer: Optimizer, crew: Crew, limits: Limits, watchers: _Watchers, under_way: _UnderWay
 ) -> Status:
     """The loop itself."""
     start = time.monotonic()
@@ -332,7 +284,7 @@ def _ask_and_tell(
             return Status.TIME
 
 
-def _start_one(optimizer: Optimizer, crew: Crew, limits: _Limits, under_way: _UnderWay) -> Status | None:
+def _start_one(optimizer: Optimizer, crew: Crew, limits: Limits, under_way: _UnderWay) -> Status | None:
     """Start the next evaluation, or say why there is none."""
     if optimizer.history.n_done + len(under_way.points) >= limits.n_evals:
         return Status.BUDGET
@@ -406,8 +358,14 @@ class _Watchers:
             self._reporter.close(self.message)
 
 
+def _check_report(path: str | os.PathLike[str]) -> None:
+    from tcgp.report import check_place  # only here: it brings the scores along
+
+    check_place(check_path("report", path))
+
+
 def _reporter(path: str | os.PathLike[str], optimizer: Optimizer, n_evals: int) -> Reporter:
-    from tcgp.report import Reporter  # only here: it brings the scores along
+    from tcgp.report import Reporter
 
     return Reporter(path, optimizer, n_evals)
 
@@ -455,21 +413,6 @@ def _check_same_problem(
             )
 
 
-def _as_points(space: Space, x0: Any) -> list[Any]:
-    """One point or several, as a list of checked points."""
-    if isinstance(x0, Iterable) and not isinstance(x0, Sequence | Mapping | np.ndarray):
-        x0 = list(x0)
-    try:
-        return [space.check(x0)]
-    except ValueError as error:
-        if isinstance(x0, Mapping | str) or not hasattr(x0, "__iter__"):
-            raise
-        nested = [x for x in x0 if isinstance(x, Mapping) or (np.ndim(x) == 1 and not isinstance(x, str))]
-        if len(nested) < len(x0):
-            raise ValueError(f"x0: {error}") from None
-        return [space.check(point) for point in nested]
-
-
 def _reached(optimizer: Optimizer, target: float | None) -> bool:
     best, sign = optimizer.history.best, optimizer.history.goals.sign
     return target is not None and best is not None and best.y is not None and sign * (best.y - target) <= 0.0
@@ -477,6 +420,8 @@ def _reached(optimizer: Optimizer, target: float | None) -> bool:
 
 def _without_promise(optimizer: Optimizer, limit: float | None) -> bool:
     """Whether log EI is below the limit (None stands for minus infinity), for every member of a portfolio in turn."""
+    if limit is None:
+        return False
     turns = len(members_of(optimizer.settings.method))
     recent = [trace["log_ei"] for trace in optimizer.trace[-turns:]]
-    return limit is not None and len(recent) == turns and all(v is None or v < limit for v in recent)
+    return len(recent) == turns and all(v is None or v < limit for v in recent)

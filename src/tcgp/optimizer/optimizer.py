@@ -8,8 +8,9 @@ import logging
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -18,7 +19,7 @@ import numpy as np
 from tcgp import __version__
 from tcgp._typing import RandomState
 from tcgp.optimizer.history import Evaluation, History, Proposal, SpaceExhausted
-from tcgp.optimizer.journal import DetachedJournal, Journal, JournalError, uninterrupted
+from tcgp.optimizer.journal import DetachedJournal, Journal, JournalError, JournalRescued, uninterrupted
 from tcgp.optimizer.proposer import Proposer
 from tcgp.optimizer.replay import Campaign, read_campaign, replay
 from tcgp.optimizer.settings import Settings, check_positive_integer, split_constraints, wanted_output
@@ -144,7 +145,7 @@ class Optimizer:
             initial_design=initial_design,
             maximizer=maximizer,
             epsilon=epsilon,
-            options=dict(options or {}),
+            options={} if options is None else options,
         )
         history = History(parameters, settings.goals(parameters))
         self._begin(parameters, settings.completed(len(parameters)), Streams.of(rng), history, others)
@@ -255,15 +256,15 @@ class Optimizer:
     @_atomic
     def propose(self) -> Proposal:
         """Next point to evaluate, with its number and where it comes from: `ask` for the curious."""
-        if self._reoffered:
-            return self._reoffered.popleft()
-        proposal = self._proposer.propose()
-        with uninterrupted():
-            self._write({"event": "ask", **asdict(proposal)})
-            self.history.add_proposal(proposal)
-            if proposal.fit is not None:
-                self._proposer.acquisition.remember(proposal.fit)
-        return proposal
+        self._check_open()
+        if not self._reoffered:
+            proposal = self._proposer.propose()
+            with self._kept({"event": "ask", **asdict(proposal)}):
+                self.history.add_proposal(proposal)
+                if proposal.fit is not None:
+                    self._proposer.acquisition.remember(proposal.fit)
+                self._reoffered.append(proposal)
+        return self._reoffered.popleft()
 
     @_atomic
     def enqueue(self, x: object) -> None:
@@ -299,6 +300,8 @@ class Optimizer:
         """
         points, values = [x], [y]
         if _is_batch(x):
+            if not isinstance(y, Iterable):
+                raise ValueError(f"y must be a list of values, one for each point, got {y!r}")
             points, values = list(x), list(y)  # type: ignore[call-overload]
             if len(points) != len(values):
                 raise ValueError(f"x and y must have equal lengths, got {len(points)} and {len(values)}")
@@ -306,9 +309,22 @@ class Optimizer:
             Evaluation.of(self.space.check(point), value, reason, seconds, self.history.goals)
             for point, value in zip(points, values, strict=True)
         ]
-        for evaluation in self._new_ones(told):
-            self._note(evaluation)
+        self._check_open()
+        new = self.history.answering(self.history.unknown(told))
+        if not new:
+            return
+        with self._kept(*({"event": "tell", **e.to_json()} for e in new)):
+            for evaluation in new:
+                self.history.add_evaluation(evaluation)
+            answered = {evaluation.id for evaluation in new}
+            self._reoffered = deque(p for p in self._reoffered if p.id not in answered)
+        for evaluation in new:
+            if evaluation.failed:
+                words = "the evaluation at %r failed: %s"
+                extra = {"failed_evaluation": evaluation}
+                logger.warning(words, list(evaluation.x), evaluation.reason, extra=extra)
 
+    @_atomic
     def result(self) -> Result:
         """What is known so far, in the form that `tcgp.minimize` returns."""
         from tcgp.optimizer.result import Result  # loads SciPy
@@ -428,36 +444,23 @@ class Optimizer:
 
     # ---- the books ----
 
-    def _new_ones(self, told: list[Evaluation]) -> list[Evaluation]:
-        """The evaluations that are not known yet; ValueError if one contradicts another."""
-        new: dict[Any, Evaluation] = {}
-        for evaluation in told:
-            known = self.history.find(evaluation.x) or new.get(evaluation.x)
-            if known is None:
-                new[evaluation.x] = evaluation
-            elif not known.same_outcome(evaluation):
-                raise ValueError(
-                    f"the point {list(evaluation.x)!r} gave {known.outcome()} and now {evaluation.outcome()}; "
-                    "evaluations are exact, so tell each point once"
-                )
-        return list(new.values())
-
-    def _note(self, evaluation: Evaluation) -> None:
-        """Write an evaluation down, on disk and in memory."""
-        evaluation = replace(evaluation, id=self.history.answered_by(evaluation.x))
-        fields = asdict(evaluation)
-        number, outputs = fields.pop("id"), fields.pop("outputs")
+    @contextmanager
+    def _kept(self, *events: dict[str, Any]) -> Iterator[None]:
+        """Write events to the journal, and then note them in memory, in the block: both or neither."""
+        rescued: JournalRescued | None = None
         with uninterrupted():
-            self._write(
-                {"event": "tell", "id": number, **fields, **({} if outputs is None else {"outputs": outputs})}
-            )
-            self.history.add_evaluation(evaluation)
-            self._reoffered = deque(p for p in self._reoffered if p.id != evaluation.id)
-        if evaluation.failed:
-            extra = {"failed_evaluation": evaluation}
-            logger.warning(
-                "the evaluation at %r failed: %s", list(evaluation.x), evaluation.reason, extra=extra
-            )
+            if self._journal is not None:
+                try:
+                    self._journal.append(*events)
+                except JournalRescued as error:  # they are on disk, though not where they should be
+                    rescued = error
+            yield
+        if rescued is not None:
+            raise rescued
+
+    def _check_open(self) -> None:
+        if self._journal is not None:
+            self._journal.check_open()
 
     def _start_journal(self, path: str | os.PathLike[str]) -> None:
         journal = Journal(path)
@@ -472,10 +475,6 @@ class Optimizer:
             header["constraints_not_kept"] = self._n_not_journaled
         journal.start({"software": f"tcgp {__version__}", **header})
         self._journal = journal
-
-    def _write(self, event: dict[str, Any]) -> None:
-        if self._journal is not None:
-            self._journal.append(event)
 
 
 def _is_batch(x: object) -> bool:

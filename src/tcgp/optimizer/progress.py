@@ -22,7 +22,7 @@ class ProgressLine:
     before : int
         How many of them were made before now.
     stream : file, optional
-        Standard error by default.
+        Standard error by default. If nobody reads it any more, the line is not shown, and the run goes on.
     without_best : str
         What to say as long as there is no best value.
     """
@@ -35,7 +35,8 @@ class ProgressLine:
         without_best: str = "no value yet",
     ) -> None:
         self.total, self.before, self.without_best = total, before, without_best
-        self.stream = sys.stderr if stream is None else stream
+        # None if it was closed from the start
+        self.stream: TextIO | None = sys.stderr if stream is None else stream
         self._start = time.monotonic()
         self._shown = -SECONDS_BETWEEN_LINES
         self._length = 0
@@ -44,13 +45,12 @@ class ProgressLine:
         """Say that ``done`` evaluations are done, ``failed`` of them failed."""
         elapsed = time.monotonic() - self._start
         text = self._line(done, best, failed, elapsed)
-        if self.stream.isatty():
-            self.stream.write("\r" + text.ljust(self._length))
+        if self.stream is not None and self.stream.isatty():
+            self._write("\r" + text.ljust(self._length))
             self._length = len(text)
         elif done >= self.total or elapsed - self._shown >= SECONDS_BETWEEN_LINES:
-            self.stream.write(text + "\n")
+            self._write(text + "\n")
             self._shown = elapsed
-        self.stream.flush()
 
     def _line(self, done: int, best: float | None, failed: int, elapsed: float) -> str:
         filled = min(WIDTH * done // max(self.total, 1), WIDTH)
@@ -66,8 +66,16 @@ class ProgressLine:
     def close(self) -> None:
         """Leave the line as it stands and go on below it."""
         if self._length:
-            self.stream.write("\n")
+            self._write("\n")
+
+    def _write(self, text: str) -> None:
+        if self.stream is None:
+            return
+        try:
+            self.stream.write(text)
             self.stream.flush()
+        except OSError:
+            self.stream = None
 
 
 def _clock(seconds: float) -> str:

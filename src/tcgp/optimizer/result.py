@@ -46,7 +46,7 @@ class Result(OptimizeResult):  # type: ignore[misc]
     failures : list of (int, str)
         For each failed evaluation, its place in ``x_iters`` and the reason.
     optimizer : Optimizer
-        With the whole history, and the `Optimizer.trace` of the models.
+        With the whole history, and the ``trace`` of the models.
     """
 
     @classmethod

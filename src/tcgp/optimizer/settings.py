@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import numbers
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,7 +27,7 @@ class Settings:
     n_initial : int or None
         None until the size of the space is known, see `completed`.
     epsilon : float
-    options : dict
+    options : mapping
     objective : str or None
     constraints : tuple of str
     maximize : bool
@@ -48,7 +48,7 @@ class Settings:
     initial_design: str = "uniform"
     maximizer: str = "multistart"
     epsilon: float = 0.1
-    options: dict[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
     objective: str | None = None
     constraints: tuple[str, ...] = ()
     maximize: bool = False
@@ -70,12 +70,13 @@ class Settings:
             check_positive_integer("n_initial", self.n_initial)
         if not isinstance(self.epsilon, numbers.Real) or not 0.0 < self.epsilon < 1.0:
             raise ValueError(f"epsilon must be a number strictly between 0 and 1, got {self.epsilon!r}")
+        if not isinstance(self.options, Mapping):
+            raise ValueError(f"options must be a mapping from names to values, got {self.options!r}")
+        object.__setattr__(self, "options", dict(self.options))
         try:
             check_options(self.method, options_of(self.method), self.options)
             json.dumps(self.options, allow_nan=False)
-        except (
-            TypeError
-        ) as error:  # a name that the method does not have, or a number that is none of Python's
+        except TypeError as error:  # an unknown name, or a number that is none of Python's
             raise ValueError(f"options: {error}") from None
 
     def completed(self, n_parameters: int, n_evals: int | None = None) -> Settings:

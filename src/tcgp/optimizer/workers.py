@@ -12,6 +12,7 @@ import contextlib
 import functools
 import multiprocessing
 import multiprocessing.connection
+import numbers
 import os
 import queue
 import time
@@ -21,8 +22,9 @@ from typing import Any, Protocol, runtime_checkable
 
 from tcgp._text import shorten
 from tcgp.goals import interpret, read_outputs
+from tcgp.optimizer.settings import check_positive_integer
 
-__all__ = ["Crew", "Outcome", "WorkersError", "crew_for", "evaluate"]
+__all__ = ["Crew", "Outcome", "WorkersError", "check_workers", "crew_for", "evaluate"]
 
 Function = Callable[[Any], Any]
 
@@ -106,19 +108,26 @@ def crew_for(workers: Any, fun: Function, n_parallel: int | None = None) -> Crew
     -------
     Crew
     """
-    if isinstance(workers, int) and not isinstance(workers, bool):
-        if workers < 1:
-            raise ValueError(f"workers must be at least 1, got {workers!r}")
-        return Alone(fun) if workers == 1 else Processes(fun, workers)
+    check_workers(workers, n_parallel)
+    if isinstance(workers, numbers.Integral):
+        return Alone(fun) if workers == 1 else Processes(fun, int(workers))
     if isinstance(workers, Crew):
         return workers
     if hasattr(workers, "submit"):
         return Executor(fun, workers, n_parallel or _count_workers(workers))
-    if callable(workers):
-        return Batches(fun, workers, n_parallel or _count_workers(getattr(workers, "__self__", workers)))
-    raise TypeError(
-        f"workers must be an integer, an executor, a map-like callable or a crew, got {workers!r}"
-    )
+    return Batches(fun, workers, n_parallel or _count_workers(getattr(workers, "__self__", workers)))
+
+
+def check_workers(workers: Any, n_parallel: object = None) -> None:
+    """Refuse what `crew_for` cannot use."""
+    if n_parallel is not None:
+        check_positive_integer("n_parallel", n_parallel)
+    if isinstance(workers, numbers.Integral):
+        check_positive_integer("workers", workers)
+    elif not (isinstance(workers, Crew) or hasattr(workers, "submit") or callable(workers)):
+        raise TypeError(
+            f"workers must be an integer, an executor, a map-like callable or a crew, got {workers!r}"
+        )
 
 
 class Alone:

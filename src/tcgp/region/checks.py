@@ -37,9 +37,9 @@ def parameter_names(space: Space) -> tuple[str, ...]:
 
 def slope(dimension: Real, value: Any) -> Any:
     """Derivative of a real parameter with respect to its code, at a value or at many."""
-    return (
-        value * math.log(dimension.high / dimension.low) if dimension.log else dimension.high - dimension.low
-    )
+    if dimension.log:
+        return value * math.log(dimension.high / dimension.low)
+    return dimension.high - dimension.low
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,8 @@ class Numbers:
     @cached_property
     def limits(self) -> tuple[FloatArray, FloatArray]:
         """Lower and upper limits of the numbers."""
-        return np.asarray(self.constraint.lb, dtype=np.float64), np.asarray(
-            self.constraint.ub, dtype=np.float64
-        )
+        lower, upper = (np.asarray(limit, dtype=float) for limit in (self.constraint.lb, self.constraint.ub))
+        return lower, upper
 
     def violation(self, point: Point) -> float:
         """Largest distance of the numbers to their ranges; infinite where one is not a number."""
@@ -173,9 +172,8 @@ def _as_checks(space: Space, item: object) -> Sequence[Check]:
 
 def _rows(space: Space, linear: Any) -> list[Constraint]:
     """The rows of a `scipy.optimize.LinearConstraint` as expressions."""
-    matrix = np.atleast_2d(linear.A.toarray() if hasattr(linear.A, "toarray") else linear.A).astype(
-        np.float64
-    )
+    dense = linear.A.toarray() if hasattr(linear.A, "toarray") else linear.A
+    matrix = np.atleast_2d(np.asarray(dense, dtype=np.float64))
     if matrix.ndim != 2 or matrix.shape[1] != len(space) or not np.isfinite(matrix).all():
         raise ValueError(
             f"constraints: the matrix of a LinearConstraint must have {len(space)} columns of finite numbers, one "
@@ -218,9 +216,8 @@ def _check_names(space: Space, constraint: Constraint) -> None:
                 f"use a function that returns True or False, such as lambda x: x[{name!r}] != "
                 f"{dimension.choices[0]!r}"
             )
-    if constraint.lower == constraint.upper and any(
-        isinstance(dimensions[n], Real) for n in constraint.names
-    ):
+    real = {name for name, dimension in dimensions.items() if isinstance(dimension, Real)}
+    if constraint.lower == constraint.upper and constraint.names & real:
         raise _equality(text)
 
 

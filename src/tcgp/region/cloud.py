@@ -108,9 +108,8 @@ def _reject(
     shares, values = np.empty((0, dim)), np.empty(0)
     n_draws = n_allowed = 0
     while n_allowed < n_points and n_draws < max_draws:
-        chunk = rng.random(
-            (min(max(n_draws, CHUNK[0] * n_points), CHUNK[1] * n_points, max_draws - n_draws), dim)
-        )
+        size = min(max(n_draws, CHUNK[0] * n_points), CHUNK[1] * n_points, max_draws - n_draws)
+        chunk = rng.random((size, dim))
         chunk_values = violation(chunk)
         n_draws += len(chunk)
         n_allowed += int((chunk_values == 0.0).sum())

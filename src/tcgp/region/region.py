@@ -23,15 +23,12 @@ __all__ = ["EmptyRegionError", "Region"]
 # for the allowed part keeps, points that it may draw, and the share of them, allowed, that makes rejection efficient.
 N_POINTS, N_POINTS_SLOW = 2000, 500
 MAX_DRAWS, MAX_DRAWS_SLOW = 2**23, 2**17
+MAX_DRAWS_LINEAR = 2**20  # with linear constraints, whose part of the space is entered without a search
 EFFICIENT, EFFICIENT_SLOW = 0.01, 0.1
-REFUSED = np.finfo(
-    np.float64
-).tiny  # violation of a point that only a function refuses, which gives no number
+REFUSED = 1e-300  # violation of a point that only a function refuses, which gives no number
 MAX_SUBSETS = 8  # constraints among which those that exclude each other are searched for one by one
-N_CANDIDATES, PER_POINT = (
-    1000,
-    20,
-)  # points among which a design is chosen: at least so many, so many for each
+N_CANDIDATES = 1000  # points, at least, among which a design is chosen
+PER_POINT = 20  # so many, at least, for each point of the design
 
 
 class EmptyRegionError(ValueError):
@@ -108,12 +105,17 @@ class Region:
         -------
         boolean array of shape (m,)
         """
-        return self._without_refused(self._holds(table_of_points(self.space, points), len(points)), points)
+        allowed = self._holds(table_of_points(self.space, points), len(points))
+        rows = np.flatnonzero(allowed).tolist()
+        allowed[rows] = self._accepted([points[i] for i in rows])
+        return allowed
 
     def allows_codes(self, codes: FloatArray) -> BoolArray:
         """Which codes, of shape (m, dim), belong to allowed points, up to the rounding of decoding: fast."""
         allowed = self._holds(table_of_codes(self.space, codes), len(codes))
-        return self._without_refused(allowed, self.space.decode(codes)) if self._is_slow else allowed
+        if self._is_slow:
+            allowed[allowed] = self._accepted(self.space.decode(codes[allowed]))
+        return allowed
 
     def violations(self, points: Sequence[Point]) -> FloatArray:
         """How much each point violates each constraint.
@@ -261,13 +263,10 @@ class Region:
             allowed &= constraint.violation(table) == 0.0
         return allowed
 
-    def _without_refused(self, allowed: BoolArray, points: Sequence[Point]) -> BoolArray:
-        """The allowed points but those that a function refuses; it is not asked about the others."""
+    def _accepted(self, points: list[Point]) -> list[bool]:
+        """Which points are accepted by all functions, which are asked only where the expressions hold."""
         slow: list[Numbers | Predicate] = [*self._numbers, *self._predicates]
-        for check in slow:
-            for i in np.flatnonzero(allowed).tolist():
-                allowed[i] = check.violation(points[i]) == 0.0
-        return allowed
+        return [all(check.violation(point) == 0.0 for check in slow) for point in points]
 
     def _allowed(self, points: list[Point]) -> list[Point]:
         return [point for point, good in zip(points, self.allows(points), strict=True) if good]
@@ -281,7 +280,7 @@ class Region:
             linear=Polytope(*linear_rows(self.space, self._linear)[:2]) if self._linear else None,
             rest=partial(self._violation, enter=self._linear),
             n_points=N_POINTS_SLOW if self._is_slow else N_POINTS,
-            max_draws=MAX_DRAWS_SLOW if self._is_slow else MAX_DRAWS,
+            max_draws=MAX_DRAWS_SLOW if self._is_slow else MAX_DRAWS_LINEAR if self._linear else MAX_DRAWS,
         )
 
     @cached_property

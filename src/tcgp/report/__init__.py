@@ -7,12 +7,13 @@ of a journal at any time, and `report_from_study` of an Optuna study.
 from tcgp.report.data import State, calibration_sentence, report_data
 from tcgp.report.page import render
 from tcgp.report.study import report_from_study
-from tcgp.report.writer import Reporter, report_from_journal, report_from_optimizer
+from tcgp.report.writer import Reporter, check_place, report_from_journal, report_from_optimizer
 
 __all__ = [
     "Reporter",
     "State",
     "calibration_sentence",
+    "check_place",
     "render",
     "report_data",
     "report_from_journal",

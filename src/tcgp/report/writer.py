@@ -14,7 +14,7 @@ from tcgp.optimizer.journal import read_journal
 from tcgp.report.data import State, report_data
 from tcgp.report.page import render
 
-__all__ = ["Reporter", "report_from_journal", "report_from_optimizer"]
+__all__ = ["Reporter", "check_place", "report_from_journal", "report_from_optimizer"]
 
 logger = logging.getLogger("tcgp")
 
@@ -61,11 +61,8 @@ class Reporter:
     def __init__(
         self, path: str | os.PathLike[str], optimizer: Optimizer, n_evals: int | None = None
     ) -> None:
+        check_place(path)
         self.path = Path(path)
-        if self.path.is_dir() or not self.path.absolute().parent.is_dir():
-            raise ValueError(
-                f"report must be a file in a directory that exists, got {str(path)!r}; create the directory first"
-            )
         self._optimizer, self._n_evals = optimizer, n_evals
         self._begun = time.monotonic()
         self._spent = 0.0
@@ -110,6 +107,15 @@ class Reporter:
             self._complained = True
             reason = f"{type(error).__name__}: {error}"
             logger.log(level, "the report %s could not be written (%s); the run goes on", self.path, reason)
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Refuse a report that is a directory, or in a directory that does not exist."""
+    place = Path(path)
+    if place.is_dir() or not place.absolute().parent.is_dir():
+        raise ValueError(
+            f"report must be a file in a directory that exists, got {str(path)!r}; create the directory first"
+        )
 
 
 def report_from_optimizer(

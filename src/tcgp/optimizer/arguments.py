@@ -1,0 +1,109 @@
+"""What `minimize` is given: when to stop, and points to begin with. Refused before anything is evaluated or written."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tcgp.optimizer.history import Evaluation, History
+from tcgp.optimizer.optimizer import Optimizer
+from tcgp.optimizer.settings import check_positive_integer
+from tcgp.space import Space
+
+__all__ = ["Given", "Limits"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop: arguments of `tcgp.minimize`.
+
+    Examples
+    --------
+    >>> from tcgp.optimizer.arguments import Limits
+    >>> Limits(20, target="low")
+    Traceback (most recent call last):
+        ...
+    ValueError: target must be a number or None, got 'low'
+    """
+
+    n_evals: int
+    target: float | None = None
+    max_time: float | None = None
+    stop_when_log_ei_below: float | None = None
+
+    def __post_init__(self) -> None:
+        check_positive_integer("n_evals", self.n_evals)
+        for name in ("target", "max_time", "stop_when_log_ei_below"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, numbers.Real) or math.isnan(value):
+                raise ValueError(f"{name} must be a number or None, got {value!r}")
+            if name == "max_time" and value <= 0.0:
+                raise ValueError(f"max_time must be a positive number of seconds, got {value!r}")
+
+
+@dataclass(frozen=True)
+class Given:
+    """Points that the user wants evaluated or, with values, has evaluated.
+
+    Attributes
+    ----------
+    points : list of points
+    values : list or None
+    """
+
+    points: list[Any]
+    values: list[Any] | None
+
+    @classmethod
+    def of(cls, space: Space, x0: object, y0: object) -> Given:
+        """The points and values of the arguments ``x0`` and ``y0`` of `tcgp.minimize`."""
+        if x0 is None:
+            if y0 is not None:
+                raise ValueError(f"y0 needs x0, the points where these values were found, got y0={y0!r}")
+            return cls([], None)
+        points = _as_points(space, x0)
+        if y0 is None:
+            return cls(points, None)
+        values = np.atleast_1d(np.asarray(_as_list(y0), dtype=object)).ravel().tolist()
+        if len(values) != len(points):
+            raise ValueError(f"x0 and y0 must have equal lengths, got {len(points)} and {len(values)}")
+        for value in values:
+            if value is not None and not isinstance(value, numbers.Real):
+                raise ValueError(f"y0 must be numbers, or None where an evaluation failed, got {value!r}")
+        History(space).unknown(map(Evaluation.of, points, values))  # refuses two values at one point
+        return cls(points, values)
+
+    def give(self, optimizer: Optimizer) -> None:
+        """Tell the values, or enqueue the points."""
+        if self.points and self.values is not None:
+            optimizer.tell(self.points, self.values)
+            return
+        for point in self.points:
+            optimizer.enqueue(point)
+
+
+def _as_list(items: Any) -> Any:
+    """The items of a generator, a set or a view as a list; sequences, arrays and numbers as they are."""
+    is_plain = isinstance(items, Sequence | Mapping | np.ndarray) or not isinstance(items, Iterable)
+    return items if is_plain else list(items)
+
+
+def _as_points(space: Space, x0: Any) -> list[Any]:
+    """One point or several, as a list of checked points."""
+    x0 = _as_list(x0)
+    try:
+        return [space.check(x0)]
+    except ValueError as error:
+        if isinstance(x0, Mapping | str) or not hasattr(x0, "__iter__"):
+            raise ValueError(f"x0: {error}") from None
+        nested = [x for x in x0 if isinstance(x, Mapping) or (np.ndim(x) == 1 and not isinstance(x, str))]
+        if len(nested) < len(x0):
+            raise ValueError(f"x0: {error}") from None
+        return [space.check(point) for point in nested]

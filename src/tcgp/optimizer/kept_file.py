@@ -1,0 +1,316 @@
+"""A file that only grows: locked against other processes, synced, and watched for whoever else changes it."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import logging
+import os
+import sys
+import tempfile
+import threading
+import weakref
+from collections.abc import Iterable
+from pathlib import Path
+
+from tcgp._files import sync_directory
+
+__all__ = ["JournalError", "JournalInUse", "JournalRescued", "KeptFile"]
+
+logger = logging.getLogger("tcgp")
+
+
+class JournalError(ValueError):
+    """A journal that cannot be used: corrupt, of another problem, or in use elsewhere."""
+
+
+class JournalInUse(JournalError):
+    """A journal that another process has open."""
+
+
+class JournalRescued(JournalError):
+    """A journal that was changed by someone else while it was open: it goes on in a file beside it."""
+
+
+class KeptFile:
+    """An open file to which bytes are appended, each time synced to disk.
+
+    A file opened a second time in the same process passes to the one who opened it last; the earlier object refuses to
+    write. That makes a crashed notebook cell easy to run again.
+
+    Before each append the file is looked at. If it was replaced, deleted, or changed by anyone else, nothing more is
+    written to it: all that it should hold goes to a rescue file, and so does whatever follows.
+
+    Threads may share the object.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file; created if it does not exist.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+        The file as it was named, or the rescue file.
+    content : bytes
+        What the file must hold, to the byte.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._place = Path(os.path.abspath(path))  # the user's function may change the directory
+        self._guard = threading.RLock()
+        self._fd: int | None = _open(self.path)
+        self._key = _identity(os.fstat(self._fd))
+        try:
+            _take_over(self._key)
+            if not _lock(self._fd):
+                raise JournalInUse(
+                    f"the journal {str(self.path)!r} is in use by another process; "
+                    "wait for it to end, or choose another file"
+                )
+            self._content = bytearray(_read_all(self._fd))
+        except BaseException:
+            self.close()
+            raise
+        self._changed = os.fstat(self._fd).st_mtime_ns
+        _HELD[self._key] = self
+
+    @property
+    def content(self) -> bytes:
+        """What the file must hold."""
+        return bytes(self._content)
+
+    def check_open(self) -> None:
+        """Refuse, with a JournalError, if the file was closed or taken over."""
+        if self._fd is None:
+            raise JournalError(
+                f"the journal {str(self.path)!r} is no longer open here: it was closed, or opened anew; "
+                "continue it with tcgp.Optimizer.resume"
+            )
+
+    def append(self, content: bytes) -> None:
+        """Write ``content`` at the end and sync it; on failure leave the file as it was.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written, as on a full disk. Nothing has changed, and it can be tried again.
+        JournalRescued
+            If the file was changed by someone else. ``content`` and all before it are in the rescue file, which takes
+            the place of the file from here on.
+        """
+        with self._guard:
+            self.check_open()
+            assert self._fd is not None
+            trouble = self._trouble()
+            if trouble:
+                self._move_to_rescue(content, trouble)
+            try:
+                os.lseek(self._fd, 0, os.SEEK_END)
+                _write_all(self._fd, content)
+                os.fsync(self._fd)
+            except OSError as error:
+                self._cut()
+                words = f"the journal cannot be written ({error.strerror}), and what it holds is safe"
+                raise OSError(error.errno, words, str(self.path)) from error
+            except BaseException:
+                self._cut()
+                raise
+            self._content += content
+            self._changed = os.fstat(self._fd).st_mtime_ns
+
+    def truncate(self, size: int) -> None:
+        """Cut the file to its first ``size`` bytes."""
+        with self._guard:
+            self.check_open()
+            assert self._fd is not None
+            os.ftruncate(self._fd, size)
+            os.fsync(self._fd)
+            del self._content[size:]
+            self._changed = os.fstat(self._fd).st_mtime_ns
+
+    def sync_name(self) -> None:
+        """Make the name of a new file survive a power cut too, where the system can."""
+        sync_directory(self._place.parent)
+
+    def close(self) -> None:
+        """Release the file; a second call does nothing."""
+        with self._guard:
+            if self._fd is not None and self._is_ours():
+                os.close(self._fd)
+            self._fd = None
+            if _HELD.get(self._key) is self:
+                del _HELD[self._key]
+
+    def abandon(self) -> None:
+        """Release the file in a forked child, in which a lock may be held by a thread that is not there."""
+        self._guard = threading.RLock()
+        self.close()
+
+    def _is_ours(self) -> bool:
+        """Whether the descriptor still leads to the file: a program that closes all of them frees ours for others."""
+        assert self._fd is not None
+        try:
+            return _identity(os.fstat(self._fd)) == self._key
+        except OSError:
+            return False
+
+    def _trouble(self) -> str:
+        """What has happened to the file, in words; nothing if it is as it must be."""
+        assert self._fd is not None
+        if not self._is_ours():
+            return "was closed by someone else"
+        try:
+            status = os.stat(self._place)
+        except OSError:
+            return "was deleted or moved away"
+        if _identity(status) != self._key:
+            return "was replaced by another file"
+        # The size tells most changes. Of the others the time of the last one tells, where it is not a mere touch.
+        if status.st_size == len(self._content) and (
+            status.st_mtime_ns == self._changed or _read_all(self._fd) == self._content
+        ):
+            return ""
+        return "was changed by someone else"
+
+    def _move_to_rescue(self, content: bytes, trouble: str) -> None:
+        """Go on in a new file with all that is known; say so by JournalRescued."""
+        words = f"the journal {str(self.path)!r} {trouble} while it was in use"
+        try:
+            fd, rescue = _new_beside(self._place, bytes(self._content) + content)
+        except OSError as error:
+            raise JournalError(
+                f"{words}, and no file could be made to rescue what it held ({error.strerror})"
+            ) from error
+        self.close()
+        self._fd, self._key, self.path, self._place = fd, _identity(os.fstat(fd)), rescue, rescue
+        self._content += content
+        self._changed = os.fstat(fd).st_mtime_ns
+        _HELD[self._key] = self
+        raise JournalRescued(
+            f"{words}; nothing is lost: all that is known is in {str(rescue)!r}, and tcgp.Optimizer.resume continues "
+            "from there"
+        )
+
+    def _cut(self) -> None:
+        """Take back a line: half of one, with others after it, would be damage that no one could repair."""
+        assert self._fd is not None
+        try:
+            os.ftruncate(self._fd, len(self._content))
+        except OSError:
+            self.close()  # the half line stays the last, and is cut off when the file is opened again
+        else:
+            self._changed = os.fstat(self._fd).st_mtime_ns
+
+    def __del__(self) -> None:
+        if getattr(self, "_fd", None) is not None:
+            self.close()
+
+
+def _open(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+    except (OSError, ValueError) as error:  # a name with a zero byte is a ValueError
+        reason = getattr(error, "strerror", None) or error
+        raise JournalError(f"the journal {str(path)!r} cannot be opened: {reason}") from error
+
+
+def _new_beside(place: Path, content: bytes) -> tuple[int, Path]:
+    """A new file with this content, open and locked: beside another or, if that fails, where temporary files go."""
+    failure: OSError | None = None
+    for directory in (place.parent, Path(tempfile.gettempdir())):
+        try:
+            names = (directory / f"{place.name}.rescue-{i}" for i in itertools.count(1))
+            return _new_file(names, content)
+        except OSError as error:
+            failure = failure or error
+    assert failure is not None
+    raise failure
+
+
+def _new_file(names: Iterable[Path], content: bytes) -> tuple[int, Path]:
+    """A new file with this content, under the first of the names that is free."""
+    for path in names:
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        except FileExistsError:
+            continue
+        try:
+            _lock(fd)
+            _write_all(fd, content)
+            os.fsync(fd)
+            sync_directory(path.parent)
+        except BaseException:
+            os.close(fd)
+            with contextlib.suppress(OSError):
+                path.unlink()
+            raise
+        return fd, path
+    raise AssertionError("numbers do not end")
+
+
+def _read_all(fd: int) -> bytes:
+    os.lseek(fd, 0, os.SEEK_SET)
+    chunks = []
+    while chunk := os.read(fd, 1 << 20):
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _write_all(fd: int, content: bytes) -> None:
+    while content:
+        content = content[os.write(fd, content) :]
+
+
+# ---- the lock ----
+
+_HELD: weakref.WeakValueDictionary[tuple[int, int], KeptFile] = weakref.WeakValueDictionary()
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    """What tells a file from all others."""
+    return status.st_dev, status.st_ino
+
+
+def _take_over(key: tuple[int, int]) -> None:
+    """Close the object that holds the same file in this process."""
+    held = _HELD.pop(key, None)
+    if held is not None:
+        held.close()
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(fd: int) -> bool:
+        """Lock a byte that no journal reaches: a locked byte cannot be read by others."""
+        os.lseek(fd, 2**31 - 2, os.SEEK_SET)
+        try:
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        finally:
+            os.lseek(fd, 0, os.SEEK_SET)
+        return True
+
+else:
+    import fcntl
+
+    def _lock(fd: int) -> bool:
+        """Lock the open file, until it is closed or the process ends."""
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            # Some network file systems have no locks: better a run without one than no run.
+            logger.warning("the journal could not be locked (%s): let only one process use it", error)
+        return True
+
+    def _close_in_child() -> None:
+        """Close the copies a forked child has got: a lock lives as long as any copy is open."""
+        for held in list(_HELD.values()):
+            held.abandon()
+
+    os.register_at_fork(after_in_child=_close_in_child)

@@ -10,11 +10,11 @@ from scipy.linalg.blas import dsyr
 from scipy.linalg.lapack import dpotri
 from scipy.spatial.distance import pdist
 
-from tcgp._typing import FloatArray
+from tcgp._typing import FloatArray, IntArray
 from tcgp.gp.kernels import correlation, correlation_and_slope
 from tcgp.gp.posterior import Factorization, factorize, solve_mean
 
-__all__ = ["ConcentratedLikelihood", "LengthscalePrior", "PooledPrior", "Prior"]
+__all__ = ["ConcentratedLikelihood", "LengthscalePrior", "PooledPrior", "Prior", "evenly"]
 
 # Numbers up to which the squared differences are kept: 32 MiB.
 STORED = 2**22
@@ -127,7 +127,7 @@ class ConcentratedLikelihood:
         restricted: bool = False,
     ) -> None:
         self.n, self.dim = len(X), X.shape[1]
-        self.z, self.p, self.mean, self.variance = z, p, mean, variance
+        self.X, self.z, self.p, self.mean, self.variance = X, z, p, mean, variance
         self.nugget, self.prior = nugget, prior
         self.restricted: bool = restricted and mean is None
         self.n_evaluations = 0
@@ -144,6 +144,14 @@ class ConcentratedLikelihood:
     def degrees_of_freedom(self) -> int:
         """What the estimated variance divides by: n, or n - 1 if the likelihood is restricted."""
         return self.n - int(self.restricted)
+
+    def part(self, m: int) -> ConcentratedLikelihood:
+        """The same likelihood of m of the data, spread evenly over their order."""
+        rows = evenly(np.arange(self.n), m)
+        options = {"mean": self.mean, "variance": self.variance, "nugget": self.nugget}
+        return ConcentratedLikelihood(
+            self.X[rows], self.z[rows], self.p, **options, prior=self.prior, restricted=self.restricted
+        )
 
     def value(self, theta: FloatArray) -> float:
         """NLL alone, at half the cost of value and gradient."""
@@ -221,3 +229,8 @@ class ConcentratedLikelihood:
             variance = max(quadratic / n, np.finfo(float).tiny)
         nll = 0.5 * (n * np.log(2.0 * np.pi * variance) + quadratic / variance + log_determinant)
         return float(nll), variance
+
+
+def evenly(items: IntArray, m: int) -> IntArray:
+    """m of the items, or all if there are fewer, evenly spread over their order."""
+    return items if len(items) <= m else items[np.linspace(0, len(items) - 1, m).astype(int)]

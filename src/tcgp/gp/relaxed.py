@@ -10,7 +10,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from tcgp._typing import BoolArray, FloatArray
 from tcgp.gp.interpolator import Interpolator
-from tcgp.gp.likelihood import ConcentratedLikelihood, Prior
+from tcgp.gp.likelihood import ConcentratedLikelihood, Prior, evenly
 from tcgp.gp.posterior import Factorization, factorize, solve_mean
 from tcgp.gp.selection import LONGEST, SHORTEST
 from tcgp.gp.units import Units
@@ -49,6 +49,15 @@ class RelaxedLikelihood(ConcentratedLikelihood):
         self.relaxed = z > threshold
         self._free = self.relaxed.copy()  # the last solution's free set: the next one is usually close
         self._max_pivots = _MAX_PIVOTS
+
+    def part(self, m: int) -> RelaxedLikelihood:
+        """The same likelihood of m of the data. Those below the threshold say most: they are half, or all there are."""
+        exact, relaxed = np.flatnonzero(~self.relaxed), np.flatnonzero(self.relaxed)
+        exact = evenly(exact, max(m // 2, m - len(relaxed)))
+        rows = np.sort(np.concatenate([exact, evenly(relaxed, m - len(exact))]))
+        return RelaxedLikelihood(
+            self.X[rows], self.z[rows], self.p, self.threshold, prior=self.prior, restricted=self.restricted
+        )
 
     def rough_value(self, theta: FloatArray) -> float:
         """An upper bound of the NLL: its feasible but not yet optimal values come from a few pivots."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from scipy.optimize import minimize
@@ -43,6 +43,14 @@ _HOPELESS = 5.0  # what full descents seldom make up for, in units of NLL; or on
 # Relative, in NLL. Refits follow one another: what one leaves is the next one's to find.
 _WARM_TOLERANCE = 1e-6
 _MANY_DATA, _MANY_DATA_ITERATIONS = 200, 12
+# With more data the optima are looked for among this many of them, then among three times as many, and so on: a scan of
+# all takes 12 to 40 times as long as a warm fit, and grows with the cube of their number. What is lost by that is in
+# benchmarks/speed/cold_fits.py.
+SCAN_DATA = 400
+_PART_DESCENTS = 5
+_COLD_ITERATIONS = 60
+# Iterations times n^3: some ten seconds. It is less than 12 iterations from n = 1700, and none from n = 3915.
+_REFINING_WORK = 6e10
 _SAME_BASIN = 0.5  # in log-lengthscale
 _LONG = float(np.log(20.0))
 # Of a learned nugget, as a share of the process variance: at 1 half of the variance is called ripples.
@@ -99,7 +107,8 @@ def select_lengthscales(
 
     With ``start`` (a warm start, in log units) one descent from there, or none if it is not to be refined.
     Otherwise a scan of candidates, a few steps from the best of them, and full descents from the ``n_starts`` best
-    points so reached that are not near an optimum already found.
+    points so reached that are not near an optimum already found. With more than `SCAN_DATA` data the scan is made with
+    a part of them.
     """
     bounds = [log_rho_bounds(likelihood.n, likelihood.dim, shortest, longest)] * likelihood.dim
     candidates = _candidates(likelihood.dim) if start is None else ()
@@ -107,26 +116,76 @@ def select_lengthscales(
         bounds.append((float(np.log(_NUGGET_RANGE[0])), float(np.log(_NUGGET_RANGE[1]))))
         nuggets = itertools.cycle(np.log(_NUGGET_STARTS))
         candidates = tuple(np.append(candidate, next(nuggets)) for candidate in candidates)
-    objective = likelihood.value_and_gradient
     if start is not None and not refine:
         return _clip(start, bounds)
     if start is not None:
         few = _MANY_DATA_ITERATIONS if likelihood.n >= _MANY_DATA else 200
-        return descend(objective, start, bounds, tolerance=_WARM_TOLERANCE, max_iterations=few)[0]
+        return _refine(likelihood, start, bounds, few)
+    if likelihood.n <= SCAN_DATA:
+        n_rough = int(np.clip(_ROUGH_WORK * likelihood.dim // likelihood.n, *_ROUGH_DESCENTS))
+        hopeless = max(_HOPELESS, likelihood.dim)
+        return _optima(likelihood, candidates, bounds, n_starts, n_rough=n_rough, hopeless=hopeless)[0]
+    # The optima of a part of the data are near those of a part three times as large, and of all in the end. Which of
+    # them is the best may change: none is hopeless.
+    part = likelihood.part(SCAN_DATA)
+    found = _optima(part, candidates, bounds, n_starts, n_rough=_PART_DESCENTS, hopeless=np.inf)
+    sizes = itertools.takewhile(lambda m: m < likelihood.n, (SCAN_DATA * 3**k for k in itertools.count(1)))
+    first, *rest = (*map(likelihood.part, sizes), likelihood)
+    best, *others = _distinct(found)
+    if others:
+        best = min((_rough_descent(first, point, bounds) for point in (best, *others)), key=lambda d: d[1])[0]
+    for part in (first, *rest):
+        best = _refine(part, best, bounds, _COLD_ITERATIONS)
+    return best
+
+
+def _refine(
+    likelihood: ConcentratedLikelihood, start: FloatArray, bounds: Sequence[Interval], most: int
+) -> FloatArray:
+    """One descent, of no more iterations than the data allow: the time of one grows with the cube of their number."""
+    few = min(most, int(_REFINING_WORK / likelihood.n**3))
+    if not few:
+        return _clip(start, bounds)
+    objective = likelihood.value_and_gradient
+    return descend(objective, start, bounds, tolerance=_WARM_TOLERANCE, max_iterations=few)[0]
+
+
+def _optima(
+    likelihood: ConcentratedLikelihood,
+    candidates: Iterable[FloatArray],
+    bounds: Sequence[Interval],
+    n_starts: int,
+    *,
+    n_rough: int,
+    hopeless: float,
+) -> list[FloatArray]:
+    """Up to ``n_starts`` optima, the best first: a scan, a few steps from the best of it, and descents from there."""
     ranked = sorted((_clip(candidate, bounds) for candidate in candidates), key=likelihood.rough_value)
-    n_rough = int(np.clip(_ROUGH_WORK * likelihood.dim // likelihood.n, *_ROUGH_DESCENTS))
-    rough = [
-        descend(objective, candidate, bounds, max_iterations=_ROUGH_ITERATIONS, tolerance=1e-3)
-        for candidate in ranked[:n_rough]
-    ]
+    rough = [_rough_descent(likelihood, candidate, bounds) for candidate in ranked[:n_rough]]
     rough.sort(key=lambda descent: descent[1])
-    hopeless = max(_HOPELESS, likelihood.dim)
     finished: list[tuple[FloatArray, float]] = []
     for point, value in rough:
         promising = not finished or value < min(best for _, best in finished) + hopeless
         if promising and len(finished) < n_starts and all(_far_apart(point, other) for other, _ in finished):
-            finished.append(descend(objective, point, bounds))
-    return min(finished, key=lambda descent: descent[1])[0]
+            finished.append(descend(likelihood.value_and_gradient, point, bounds))
+    return [point for point, _ in sorted(finished, key=lambda descent: descent[1])]
+
+
+def _rough_descent(
+    likelihood: ConcentratedLikelihood, start: FloatArray, bounds: Sequence[Interval]
+) -> tuple[FloatArray, float]:
+    """A few steps from ``start``: the point reached and its value."""
+    few = _ROUGH_ITERATIONS
+    return descend(likelihood.value_and_gradient, start, bounds, max_iterations=few, tolerance=1e-3)
+
+
+def _distinct(points: Iterable[FloatArray]) -> list[FloatArray]:
+    """The points without those that are near an earlier one."""
+    distinct: list[FloatArray] = []
+    for point in points:
+        if all(_far_apart(point, other) for other in distinct):
+            distinct.append(point)
+    return distinct
 
 
 def _far_apart(a: FloatArray, b: FloatArray) -> bool:

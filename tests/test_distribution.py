@@ -131,7 +131,7 @@ def test_one_version_everywhere() -> None:
 
 def test_nobody_is_told_to_install_from_an_index() -> None:
     # Until it is published, "pip install tcgp" would fetch nothing, or what a stranger put there.
-    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.py")]
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.py")]
     told = re.compile(r"pip install [^\n]*\btcgp\b(?!\.)")
     assert len(pages) > 100
     assert [page.name for page in pages if told.search(page.read_text(encoding="utf-8"))] == []

@@ -5,10 +5,11 @@
     python benchmarks/efficiency/bridges.py devices                 (BoTorch functions: CPU, CUDA and the core)
 
 A run evaluates the paper's initial design of 10 uniform points per dimension, the same for all methods of a
-seed, and then lets each method choose. In Optuna the methods are samplers: ours and `GPSampler`, both told
-that the objective is deterministic. In BoTorch they share the model, its fit and the maximizer, and differ in
-the acquisition function alone: ours and `LogExpectedImprovement`. In Ax they are our node and the strategy
-that Ax chooses itself (``--hosts ax``; not part of the default). Each run is one line in the store; its ``steps`` are
+seed, and then lets each method choose. In Optuna the methods are samplers: ours, as it is and with the paper's
+method, and `GPSampler`, all told that the objective is deterministic. In BoTorch they share the model, its fit and
+the maximizer, and differ in the acquisition function alone: ours and `LogExpectedImprovement`. In Ax they are our
+node, as it is and with the paper's method, and the strategy that Ax chooses itself (``--hosts ax``; not part of the
+default). Each run is one line in the store; its ``steps`` are
 those of runs.py, from the first evaluation on.
 """
 
@@ -239,10 +240,11 @@ def table(host: str, curves: dict, seconds: dict) -> str:
     for (name, method), gaps in sorted(curves.items()):
         minimum = tcgp.problems.get(name).minimum
         low, median, high = np.quantile(gaps[:, -1], [0.25, 0.5, 0.75]) + minimum
+        time_of_run = np.median(seconds[name, method])  # NaN: not timed alone on the machine
         lines.append(
             f"| {name} (minimum {minimum:g}) | {NAMES[host, method]} | {len(gaps)} "
             f"| {gaps.shape[1]} | {median:.3g} ({low:.3g} – {high:.3g}) "
-            f"| {np.median(seconds[name, method]):.0f} |"
+            f"| {'–' if np.isnan(time_of_run) else f'{time_of_run:.0f}'} |"
         )
     return "\n".join(lines)
 

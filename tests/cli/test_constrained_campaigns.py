@@ -64,13 +64,13 @@ def tells(journal):
 def test_the_example_spec_explains_goals_and_is_valid_with_them(tmp_path):
     (tmp_path / "simulate").write_text("#!/bin/sh\n")
     (tmp_path / "simulate").chmod(0o755)
-    wanted = ("# objective = ", "# [outputs]", "# mass = ", "# stress = ")
+    wanted = ("# objective = ", "# constraints = ", "# [outputs]", "# mass = ", "# stress = ")
     lines = [line[2:] if line.startswith(wanted) else line for line in EXAMPLE.splitlines()]
     path = tmp_path / "spec.toml"
-    # The constraint on parameters of the example is left out: here one on an output is enough.
-    path.write_text("\n".join(lines).replace("# constraints = [", "constraints = ['stress <= 3'] # ["))
+    path.write_text("\n".join(lines))
     spec = load_spec(str(path))
-    assert (spec.settings.objective, spec.settings.constraints) == ("mass", ("stress <= 3",))
+    assert spec.settings.objective == "mass"
+    assert spec.settings.constraints == ("stress <= 250", "width <= 2 * layers")
     assert spec.program.outputs["stress"].key == "max"
     assert {"objective", "outputs", "constraints", "maximize"} <= set(KEYS)
 
@@ -130,6 +130,8 @@ def test_the_example_spec_explains_goals_and_is_valid_with_them(tmp_path):
             "output 'mass': '(' is not a regular",
         ),
         ("objective = 3", PARAMETERS, "'objective' must be a table with file, pattern or key, or the name"),
+        ("constraints = ['width <=']", PARAMETERS, "constraint"),
+        ("constraints = ['width <= 1', 'width >= 1.5']", PARAMETERS, "exclude"),
         ("maximise = true", PARAMETERS, "unknown key 'maximise'; did you mean 'maximize'?"),
     ],
 )
@@ -231,6 +233,19 @@ def test_a_spec_with_other_goals_is_refused_and_the_journal_left_alone(finished,
         (line,) = said(capsys)
         assert words in line
     assert journal.read_bytes() == before
+
+
+def test_no_run_violates_a_constraint_on_parameters(tmp_path, capsys):
+    top = TOP.replace('["stress <= 2"]', '["stress <= 2", "width <= 0.25 * height"]')
+    path = write_spec(tmp_path, top)
+    assert main(["minimize", str(path), "--dry-run"]) == 0
+    assert (
+        "constraint  width <= 0.25 * height   (on parameters: no run violates it)" in capsys.readouterr().out
+    )
+    assert main(["minimize", str(path), "--no-plots", "--quiet"]) == 0
+    points = [event["x"] for event in tells(tmp_path / "spec.tcgp" / "journal.jsonl")]
+    assert len(points) == 10
+    assert all(width <= 0.25 * height for width, height in points)
 
 
 def test_a_maximum_keeps_its_sign(tmp_path, capsys):

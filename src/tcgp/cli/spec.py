@@ -10,6 +10,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tcgp.cli.console import UsageError, parse_duration
 from tcgp.goals import parameter_names
 from tcgp.optimizer import Settings
@@ -424,6 +426,12 @@ def _settings(content: Mapping[str, Any]) -> Settings:
 def _check_goals(settings: Settings, space: Space, program: Program | None) -> None:
     """Refuse goals about outputs that there are not."""
     goals = settings.goals(space)  # refuses constraints that cannot be read
+    if goals.known:
+        from tcgp.region import Region  # loads SciPy
+
+        Region(space, goals.known).sample(
+            1, np.random.default_rng(0)
+        )  # refuses those that exclude each other
     parameters, objective = parameter_names(space), settings.objective
     if objective in parameters:
         raise ValueError(f"'objective' must be an output, got the parameter {objective!r}")

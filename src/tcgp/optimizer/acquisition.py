@@ -41,7 +41,7 @@ PENDING_LEVEL, FAILED_LEVEL = 0.0, 0.25
 SPACING = 1e-5
 
 
-# The model of an output with a limit: measured by benchmarks/efficiency/constraints.py.
+# The model of an output with a limit. A first choice: benchmarks/efficiency/constraints.py compares it with others.
 LIMIT_METHOD, LIMIT_OPTIONS = "tcgp", {"selection": "pooled"}
 
 

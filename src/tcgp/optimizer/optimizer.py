@@ -79,7 +79,7 @@ class Optimizer:
     constraints : str, or sequence of str, callables and SciPy constraints
         ``"stress <= 250"`` is about an output, and learned along the run; ``"width <= 0.5 * height"`` is about
         parameters alone (``x0``, ``x1``, ... where they have no names), and no point that violates it is proposed. So
-        are a `scipy.optimize.LinearConstraint` or `NonlinearConstraint`, and a callable that takes a point and returns
+        are SciPy's ``LinearConstraint`` and ``NonlinearConstraint``, and a callable that takes a point and returns
         whether it is allowed; these are not journaled, and must be given again to `resume`.
     maximize : bool or str
         Whether large values are good; or the name of the output to maximize.

@@ -142,7 +142,7 @@ def test_a_missing_extra_is_refused_with_the_command_that_mends_it(
         return real(name, *rest)
 
     monkeypatch.setattr(importlib, "import_module", without)
-    with pytest.raises(ExperimentError, match=r"tcgp\[experiments\]"):
+    with pytest.raises(ExperimentError, match=f"pip install {module}"):
         run([small_plan], Store(tmp_path), progress=False, **options)
 
 

@@ -1,0 +1,100 @@
+"""``tcgp diagnose``: tables and journals of others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from commands import (
+    BOWL,
+    said,
+    write_spec,
+)
+
+import tcgp
+from tcgp.cli import main
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Forty evaluations of Goldstein-Price, and two that failed."""
+    problem = tcgp.problems.get("goldstein-price")
+    X = np.random.default_rng(1).uniform(-2.0, 2.0, (40, 2))
+    rows = [f"{a!r},{b!r},{y!r}" for (a, b), y in zip(X.tolist(), problem.fun(X).tolist(), strict=True)]
+    path = tmp_path / "runs.csv"
+    path.write_text("\n".join(["a,b,cost", *rows, "0.5,0.5,", "0.6,0.5,nan"]) + "\n")
+    return path
+
+
+def test_diagnose_says_what_the_library_says_and_draws_it(table, tmp_path, capsys):
+    from tcgp.scoring import diagnose
+
+    X, y = np.split(np.loadtxt(table, delimiter=",", skiprows=1, max_rows=40), [2], axis=1)
+    model = tcgp.fit_model((X + 2.0) / 4.0, y.ravel(), "tcgp", bounds=[(0, 1), (0, 1)], delta=0.25)
+    picture = tmp_path / "calibration.png"
+    arguments = ["--delta", "0.25", "--bounds", "a=-2:2", "b=-2:2", "--plot", str(picture)]
+    assert main(["diagnose", str(table), *arguments]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith(str(diagnose(model)))
+    assert "left out: 2" in captured.err
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_diagnose_takes_choices_other_columns_and_the_range_of_the_data(table, capsys):
+    lines = table.read_text().splitlines()
+    kinds = ["kind", *("new" if i % 3 else "old" for i in range(len(lines) - 1))]
+    notes = ["note", *(f"run on day {i}" for i in range(len(lines) - 1))]
+    table.write_text("\n".join(f"{k},{line},{n}" for k, line, n in zip(kinds, lines, notes, strict=True)))
+    assert main(["diagnose", str(table), "--objective", "cost", "--ignore", "note", "--method", "gp"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith("Below t = ")
+    assert "the range of the data for a, b" in captured.err
+
+
+def test_diagnose_reads_a_journal(tmp_path, capsys):
+    path = write_spec(tmp_path, BOWL, budget=8)
+    assert main(["minimize", str(path), "--no-plots"]) == 0
+    assert main(["diagnose", str(tmp_path / "spec.tcgp" / "journal.jsonl")]) == 0
+    assert "of 8 points" in capsys.readouterr().out
+
+
+def test_the_table_of_a_campaign_can_be_diagnosed(tmp_path, capsys):
+    path = write_spec(tmp_path, BOWL, budget=8)
+    assert main(["minimize", str(path), "--no-plots"]) == 0
+    csv = str(tmp_path / "runs.csv")
+    assert main(["status", str(tmp_path / "spec.tcgp" / "journal.jsonl"), "--csv", csv]) == 0
+    assert main(["diagnose", csv]) == 0
+    assert "of 8 points" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "words"),
+    [
+        ("", [], "is empty"),
+        ("1,2\n3,4\n5,6\n7,8\n", [], "has no header"),
+        ("a\n1\n2\n3\n", [], "one column only"),
+        ("a;y\n1;2\n", [], "one column only"),
+        ("a,a,y\n1,1,1\n", [], "column 2 of"),
+        ("a,,y\n1,1,1\n", [], "column 2 of"),
+        ("a,y\n1,2\n3,4,5\n", [], "line 3 of"),
+        ("a,y\n1,2\nx,4\n3,5\n", [], "line 3, column 'a' of"),
+        ("a,y\n1,2\n\n2,=1+1\n3,5\n", [], "line 4, column 'y' of"),
+        ("a,y\n1,2\nnan,4\n3,5\n", [], "line 3, column 'a' of"),
+        ("a,y\n1,2\n2,4\n", [], "at least 3 runs"),
+        ("a,y\n1,2\n1,2\n1,2\n", [], "nothing to compare"),
+        ("a,y\n1,2\n2,4\n3,5\n", ["--objective", "cost"], "has no column 'cost'; there are a, y"),
+        ("a,y\n1,2\n2,4\n3,5\n", ["--ignore", "a"], "needs a column for each parameter"),
+        ("a,y\n1,2\n2,4\n3,5\n", ["--bounds", "a=0"], "--bounds takes NAME=LOW:HIGH"),
+        ("a,y\n1,2\n2,4\n3,5\n", ["--bounds", "b=0:9"], "no such parameter"),
+        ("a,y\n1,2\n2,4\n3,5\n", ["--bounds", "a=0:2"], "the data go from 1 to 3"),
+        ("a,y\n1,2\n2,4\n3,5\n", ["--bounds", "a=0:4", "--delta", "7"], "delta must be a number in"),
+        ("a,y\n1,2\n2,4\n3,5\n", ["--bounds", "a=0:4", "--plot", "no/such/x.png"], "cannot be written"),
+        ("n,a,y\n" + "".join(f"t{i},{i},{i % 7}\n" for i in range(20)), [], "20 different texts"),
+    ],
+)
+def test_a_bad_table_is_refused_with_line_and_column(text, arguments, words, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs.csv").write_text(text)
+    assert main(["diagnose", "runs.csv", *arguments]) == 2
+    line = said(capsys)[-1]
+    assert line.startswith("tcgp: error: ")
+    assert words in line

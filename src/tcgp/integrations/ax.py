@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tcgp.integrations.stateless import ask
-from tcgp.optimizer import Settings, SpaceExhausted, check_positive_integer
+from tcgp.optimizer import Settings, SpaceExhausted, check_positive_integer, check_seed
 from tcgp.optimizer.history import Evaluation
 from tcgp.space import Categorical, Dimension, Integer, Point, Real, Space
 
@@ -117,21 +117,24 @@ class TailCalibratedNode(ExternalGenerationNode):
         super().__init__(name="TailCalibrated", should_deduplicate=True)
         if n_initial is not None:
             check_positive_integer("n_initial", n_initial)
-        self.seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else int(seed)
+        self.seed = (
+            int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else check_seed("seed", seed)
+        )
         self.method = method
         self.criterion = criterion
         self.n_initial = n_initial
         self.maximizer = maximizer
         self.epsilon = epsilon
-        self.options = dict(options or {})
         self.state = state
         self.trace = list(trace or [])
         self._parameters: _Parameters | None = None
         self.evaluations: list[Evaluation] = []
         self._unanswered: list[Point] = []
-        Settings(
-            method, criterion, n_initial or 1, maximizer=maximizer, epsilon=epsilon, options=self.options
+        given = {} if options is None else options
+        settings = Settings(
+            method, criterion, n_initial or 1, maximizer=maximizer, epsilon=epsilon, options=given
         )
+        self.options = dict(settings.options)
 
     def update_generator_state(self, experiment: Experiment, data: Data) -> None:
         """Read the experiment: what was evaluated, what failed, and what has no value (yet)."""

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from tcgp.integrations.stateless import ask
-from tcgp.optimizer import Settings, SpaceExhausted, check_positive_integer
+from tcgp.optimizer import Settings, SpaceExhausted, check_positive_integer, check_seed
 from tcgp.optimizer.history import SAME_POINT, Evaluation, Proposal
 from tcgp.space import LARGEST_RANGE, Categorical, Dimension, Integer, Point, Real, Space
 
@@ -130,10 +130,10 @@ class TailCalibratedSampler(BaseSampler):
             "n_initial": n_startup_trials,
             "maximizer": maximizer,
             "epsilon": epsilon,
-            "options": dict(options or {}),
+            "options": {} if options is None else options,
         }
         Settings(**self._settings)  # refuses here what would otherwise fail in the middle of a study
-        self._seed = _fresh_seed() if seed is None else int(seed)
+        self._seed = _fresh_seed() if seed is None else check_seed("seed", seed)
 
     def reseed_rng(self) -> None:
         """Draw another seed."""

@@ -7,7 +7,7 @@ from tcgp.optimizer.history import Evaluation, History, Proposal, SpaceExhausted
 from tcgp.optimizer.journal import JournalError, JournalInUse, JournalRescued
 from tcgp.optimizer.optimizer import Optimizer
 from tcgp.optimizer.replay import Campaign, read_campaign
-from tcgp.optimizer.settings import Settings, check_positive_integer
+from tcgp.optimizer.settings import Settings, check_positive_integer, check_seed
 
 __all__ = [
     "Campaign",
@@ -21,5 +21,6 @@ __all__ = [
     "Settings",
     "SpaceExhausted",
     "check_positive_integer",
+    "check_seed",
     "read_campaign",
 ]

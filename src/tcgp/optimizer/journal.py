@@ -190,7 +190,7 @@ def read_journal(path: str | os.PathLike[str]) -> Record:
     -------
     Record
     """
-    record, _ = _parse(Path(path).read_bytes(), Path(path))
+    record, _ = _parse(Path(check_path("journal", path)).read_bytes(), Path(path))
     if record is None:
         raise JournalError(f"the journal {str(path)!r} is empty")
     return record

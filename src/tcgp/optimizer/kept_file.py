@@ -6,11 +6,12 @@ import contextlib
 import itertools
 import logging
 import os
+import re
 import sys
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tcgp._files import sync_directory
@@ -18,6 +19,9 @@ from tcgp._files import sync_directory
 __all__ = ["JournalError", "JournalInUse", "JournalRescued", "KeptFile"]
 
 logger = logging.getLogger("tcgp")
+
+# Appending is left to the system: what others cut off just before a line is written then shows in the size.
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
 
 class JournalError(ValueError):
@@ -105,7 +109,6 @@ class KeptFile:
             assert self._fd is not None
             self._rescue_if_changed(content)
             try:
-                os.lseek(self._fd, 0, os.SEEK_END)
                 _write_all(self._fd, content)
                 os.fsync(self._fd)
             except OSError as error:
@@ -217,7 +220,7 @@ class KeptFile:
 
 def _open(path: Path) -> int:
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+        return os.open(path, _FLAGS, 0o666)
     except (OSError, ValueError) as error:  # a name with a zero byte is a ValueError
         reason = getattr(error, "strerror", None) or error
         raise JournalError(f"the journal {str(path)!r} cannot be opened: {reason}") from error
@@ -228,19 +231,25 @@ def _new_beside(place: Path, content: bytes) -> tuple[int, Path]:
     failure: OSError | None = None
     for directory in (place.parent, Path(tempfile.gettempdir())):
         try:
-            names = (directory / f"{place.name}.rescue-{i}" for i in itertools.count(1))
-            return _new_file(names, content)
+            return _new_file((directory / name for name in _rescue_names(place.name)), content)
         except OSError as error:
             failure = failure or error
     assert failure is not None
     raise failure
 
 
+def _rescue_names(name: str) -> Iterator[str]:
+    """Names for rescue files, those before that of a rescue file passed over."""
+    match = re.fullmatch(r"(.*)\.rescue-(\d+)", name, re.DOTALL)
+    base, number = (match[1], int(match[2])) if match else (name, 0)
+    return (f"{base}.rescue-{i}" for i in itertools.count(number + 1))
+
+
 def _new_file(names: Iterable[Path], content: bytes) -> tuple[int, Path]:
     """A new file with this content, under the first of the names that is free."""
     for path in names:
         try:
-            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+            fd = os.open(path, _FLAGS | os.O_EXCL, 0o666)
         except FileExistsError:
             continue
         try:

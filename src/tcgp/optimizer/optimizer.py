@@ -19,7 +19,14 @@ import numpy as np
 from tcgp import __version__
 from tcgp._typing import RandomState
 from tcgp.optimizer.history import Evaluation, History, Proposal, SpaceExhausted
-from tcgp.optimizer.journal import DetachedJournal, Journal, JournalError, JournalRescued, uninterrupted
+from tcgp.optimizer.journal import (
+    DetachedJournal,
+    Journal,
+    JournalError,
+    JournalRescued,
+    check_path,
+    uninterrupted,
+)
 from tcgp.optimizer.proposer import Proposer
 from tcgp.optimizer.replay import Campaign, read_campaign, replay
 from tcgp.optimizer.settings import Settings, check_positive_integer, split_constraints, wanted_output
@@ -182,7 +189,7 @@ class Optimizer:
         -------
         Optimizer
         """
-        if not os.path.exists(journal):
+        if not os.path.exists(check_path("journal", journal)):
             raise JournalError(f"there is no journal {str(journal)!r} to resume")
         opened = Journal(journal)
         try:

@@ -10,7 +10,7 @@ from typing import Any
 from tcgp.methods.states import check_record
 from tcgp.optimizer.history import Evaluation, History, Proposal
 from tcgp.optimizer.journal import JournalError, Record, read_journal
-from tcgp.optimizer.settings import Settings, check_choice
+from tcgp.optimizer.settings import Settings, check_choice, check_seed
 from tcgp.space import Point, Space
 
 __all__ = ["Campaign", "read_campaign", "replay"]
@@ -76,7 +76,7 @@ def replay(record: Record, path: str) -> Campaign:
     try:
         space = Space.from_json(header["space"])
         settings = Settings(**_renamed(header["settings"])).completed(len(space))
-        seed = _check_seed(header["seed"])
+        seed = check_seed("seed", header["seed"])
     except (KeyError, TypeError, ValueError) as error:
         raise JournalError(f"the header of the journal {path!r} cannot be used: {error}") from error
     history = History(space, settings.goals(space))
@@ -149,12 +149,6 @@ def _check_outputs(outputs: object) -> dict[str, float | None] | None:
     if not isinstance(outputs, dict):
         raise ValueError(f"outputs must be a mapping to numbers, got {outputs!r}")
     return {name: _check_number(f"the output {name!r}", value) for name, value in outputs.items()}
-
-
-def _check_seed(seed: object) -> int:
-    if type(seed) is not int or seed < 0:
-        raise ValueError(f"seed must be an integer >= 0, got {seed!r}")
-    return seed
 
 
 def _check_trace(trace: object) -> dict[str, Any] | None:

@@ -14,7 +14,14 @@ from tcgp.methods.portfolio import check_method, options_of
 from tcgp.optimizer.design import DESIGNS, default_size
 from tcgp.space import Space
 
-__all__ = ["Settings", "check_choice", "check_positive_integer", "split_constraints", "wanted_output"]
+__all__ = [
+    "Settings",
+    "check_choice",
+    "check_positive_integer",
+    "check_seed",
+    "split_constraints",
+    "wanted_output",
+]
 
 
 @dataclass(frozen=True)
@@ -94,6 +101,13 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> None:
     """Refuse a value that is not one of the choices."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+
+
+def check_seed(name: str, value: object) -> int:
+    """The seed as an int; refuse what is not a whole number of at least 0."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"{name} must be an integer >= 0, got {value!r}")
+    return int(value)
 
 
 def check_positive_integer(name: str, value: object) -> None:

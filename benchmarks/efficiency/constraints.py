@@ -1,27 +1,40 @@
-"""Learned constraints: which model of an output with a limit finds the best feasible point soonest.
+"""Learned constraints: which model of a limit finds the best feasible point soonest, and are others sooner?
 
-Runs the default method on classical problems from uniform designs of 3 d points, with each composition of the models
-of the limits, and prints for each the median over seeds of the best feasible value after n0 + 20 and n0 + 50
-evaluations, the worst after n0 + 50, and the evaluations after the design until the first feasible point.
+    python benchmarks/efficiency/constraints.py run SET METHOD... [--seeds 10] [--iterations 60]
+    python benchmarks/efficiency/constraints.py report SET METHOD... [--at 30 60] [--reference ours]
 
-    python benchmarks/efficiency/constraints.py [--problems spring beam] [--models gp tcgp regp auto] [--seeds 10]
+SET is ``tuning`` or ``validation`` (see constrained_problems.py), or names of problems with commas between. A method
+is ``ours``, the default; ``ours:MODEL`` with another model of the limits (``MODELS`` below); or ``peer:NAME``
+(constrained_peers.py). All methods of a seed begin with the same uniform design of 3 d points. Runs are kept in the
+format of runs.py, with an infinite gap until a point is feasible; a stopped benchmark continues where it was.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
-import math
 import os
-from collections.abc import Callable
-from typing import NamedTuple
+import time
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from unittest import mock
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
+from scipy.stats import wilcoxon
 
+import constrained_problems as problems
 import tcgp
+from constrained_peers import PEERS
+from runs import Key, Run, Task, load, make_runs
+
+STORE = Path(__file__).parent / "results" / "constraints.csv"
+PER_DIMENSION = 3  # points of the design
+SOLVED = 1e-6  # regrets below this share of that of a random point count as this
+NEVER = 3.0  # log10 of the regret of a run without a feasible point: worse than any other
 
 # Of an output with a limit: the method and its options.
 MODELS: dict[str, tuple[str, dict[str, object]]] = {
@@ -33,128 +46,225 @@ MODELS: dict[str, tuple[str, dict[str, object]]] = {
 }
 
 
-class Problem(NamedTuple):
-    """A function with the outputs f, g1, g2, ..., whose limits are g <= 0."""
-
-    fun: Callable[[np.ndarray], dict[str, float]]
-    bounds: list[tuple[float, float]]
-    minimum: float
-
-
-def named(f: float, *limits: float) -> dict[str, float]:
-    return {"f": f, **{f"g{i}": g for i, g in enumerate(limits, start=1)}}
-
-
-def spring(x: np.ndarray) -> dict[str, float]:
-    """Weight of a tension spring: wire diameter, coil diameter, number of coils."""
-    d, D, n = x
-    return named(
-        (n + 2.0) * D * d**2,
-        1.0 - D**3 * n / (71785.0 * d**4),
-        (4.0 * D**2 - d * D) / (12566.0 * (D * d**3 - d**4)) + 1.0 / (5108.0 * d**2) - 1.0,
-        1.0 - 140.45 * d / (D**2 * n),
-        (d + D) / 1.5 - 1.0,
-    )
+def main() -> None:
+    arguments = _arguments()
+    names = [name for given in arguments.sets for name in problems.SETS.get(given, (given,))]
+    logging.getLogger("tcgp").setLevel(logging.ERROR)
+    if arguments.command == "run":
+        tasks = [
+            Task(Key(name, method, seed, PER_DIMENSION * problems.get(name).dim), arguments.iterations)
+            for seed in range(arguments.seeds)
+            for name in names
+            for method in arguments.methods
+        ]
+        make_runs(optimize, tasks, arguments.jobs, arguments.store)
+    else:
+        print(report(load(arguments.store), names, arguments.methods, arguments.at, arguments.reference))
 
 
-def beam(x: np.ndarray) -> dict[str, float]:
-    """Cost of a welded beam: weld thickness and length, bar height and thickness."""
-    h, length, t, b = x
-    load, span, young, shear = 6000.0, 14.0, 30e6, 12e6
-    moment = load * (span + length / 2.0)
-    radius = math.sqrt(length**2 / 4.0 + ((h + t) / 2.0) ** 2)
-    polar = 2.0 * math.sqrt(2.0) * h * length * (length**2 / 12.0 + ((h + t) / 2.0) ** 2)
-    first, second = load / (math.sqrt(2.0) * h * length), moment * radius / polar
-    stress = math.sqrt(first**2 + first * second * length / radius + second**2)
-    buckling = (
-        4.013 * young * t * b**3 / 6.0 / span**2 * (1.0 - t / (2.0 * span) * math.sqrt(young / (4.0 * shear)))
-    )
-    return named(
-        1.10471 * h**2 * length + 0.04811 * t * b * (14.0 + length),
-        stress - 13600.0,
-        6.0 * load * span / (b * t**2) - 30000.0,
-        h - b,
-        4.0 * load * span**3 / (young * t**3 * b) - 0.25,
-        load - buckling,
-    )
+# ---- runs ----
 
 
-def g9(x: np.ndarray) -> dict[str, float]:
-    """Hock and Schittkowski's problem 100."""
-    a, b, c, d, e, f, g = x
-    return named(
-        (a - 10) ** 2
-        + 5 * (b - 12) ** 2
-        + c**4
-        + 3 * (d - 11) ** 2
-        + 10 * e**6
-        + 7 * f**2
-        + g**4
-        - 4 * f * g
-        - 10 * f
-        - 8 * g,
-        -127 + 2 * a**2 + 3 * b**4 + c + 4 * d**2 + 5 * e,
-        -282 + 7 * a + 3 * b + 10 * c**2 + d - e,
-        -196 + 23 * a + b**2 + 6 * f**2 - 8 * g,
-        4 * a**2 + b**2 - 3 * a * b + 2 * c**2 + 5 * f - 11 * g,
-    )
+def optimize(task: Task) -> Run:
+    """Make one run."""
+    (name, method, seed, n0), iterations = task
+    problem = problems.get(name)
+    X = problem.draw(np.random.default_rng([seed, zlib.crc32(name.encode())]), n0)
+    V = np.array([problem(x) for x in X])
+    start = time.process_time()
+    if method.startswith("peer:"):
+        values = PEERS[method.removeprefix("peer:")](problem, X, V, iterations, seed)
+    else:
+        values = _ours(problem, X, V, iterations, seed, method.partition(":")[2])
+    seconds = (time.process_time() - start) / iterations
+    V = np.vstack([V, values])
+    best = np.minimum.accumulate(np.where(problems.is_feasible(V), V[:, 0], np.inf))[n0 - 1 :]
+    best = np.concatenate(
+        [best, np.repeat(best[-1:], iterations + 1 - len(best))]
+    )  # of a peer that stopped early
+    return Run(task.key, seconds, best - problem.minimum)
 
 
-def g24(x: np.ndarray) -> dict[str, float]:
-    """Two disconnected feasible parts, in two dimensions."""
-    a, b = x
-    return named(
-        -a - b,
-        -2 * a**4 + 8 * a**3 - 8 * a**2 + b - 2,
-        -4 * a**4 + 32 * a**3 - 88 * a**2 + 96 * a + b - 36,
-    )
+def _ours(
+    problem: problems.Problem, X: np.ndarray, V: np.ndarray, iterations: int, seed: int, model: str
+) -> list[np.ndarray]:
+    outputs = ["f", *(f"g{i}" for i in range(1, V.shape[1]))]
+    space = [
+        tcgp.Integer(int(low), int(high)) if i in problem.integers else (low, high)
+        for i, (low, high) in enumerate(problem.bounds)
+    ]
+    values: list[np.ndarray] = []
 
+    def fun(x: Sequence[float]) -> dict[str, float]:
+        values.append(problem(np.array(x, dtype=float)))
+        return _named(outputs, values[-1])
 
-PROBLEMS = {
-    "spring": Problem(spring, [(0.05, 0.2), (0.25, 1.3), (2.0, 15.0)], 0.012665),
-    "beam": Problem(beam, [(0.125, 10.0), (0.1, 10.0), (0.1, 10.0), (0.1, 10.0)], 1.724852),
-    "g9": Problem(g9, [(-10.0, 10.0)] * 7, 680.6301),
-    "g24": Problem(g24, [(0.0, 3.0), (0.0, 4.0)], -5.508013),
-}
-
-
-def run(problem: Problem, model: str, seed: int) -> tuple[float, float, float]:
-    """Best feasible values after n0 + 20 and n0 + 50, and evaluations until the first feasible point."""
-    n0 = 3 * len(problem.bounds)
-    n_limits = len(problem.fun(np.mean(problem.bounds, axis=1))) - 1
-    method, options = MODELS[model]
     home = "tcgp.optimizer.acquisition"
-    with mock.patch.multiple(home, LIMIT_METHOD=method, LIMIT_OPTIONS=options):
-        result = tcgp.minimize(
-            problem.fun,
-            problem.bounds,
-            n_evals=n0 + 50,
-            n_initial=n0,
+    chosen = dict(zip(("LIMIT_METHOD", "LIMIT_OPTIONS"), MODELS[model], strict=True)) if model else {}
+    with mock.patch.multiple(home, **chosen) if chosen else contextlib.nullcontext():
+        tcgp.minimize(
+            fun,
+            space,
+            n_evals=iterations,
+            n_initial=len(X),
+            x0=X.tolist(),
+            y0=[_named(outputs, row) for row in V],
             objective="f",
-            constraints=[f"g{i + 1} <= 0" for i in range(n_limits)],
+            constraints=[f"{output} <= 0" for output in outputs[1:]],
             rng=seed,
         )
-    best = np.minimum.accumulate(np.where(result.feasible, result.func_vals, np.inf))
-    first = float(np.argmax(result.feasible)) - n0 + 1 if result.feasible.any() else math.inf
-    return float(best[n0 + 19]), float(best[-1]), max(first, 0.0)
+    return values
 
 
-def main() -> None:
+def _named(outputs: Sequence[str], values: np.ndarray) -> dict[str, float]:
+    return dict(zip(outputs, values.tolist(), strict=True))
+
+
+# ---- report ----
+
+
+def report(
+    runs: Mapping[Key, Run],
+    names: Sequence[str],
+    methods: Sequence[str],
+    budgets: Sequence[int],
+    reference: str,
+) -> str:
+    """Markdown: medians of log10 regret, paired comparisons with the reference, first feasible points."""
+    curves = {name: _common(runs, name, methods) for name in names}
+    parts = []
+    for budget in budgets:
+        table = {
+            name: {m: np.array([c[budget] for c in row[m]]) for m in methods}
+            for name, row in curves.items()
+            if all(len(row[m]) and min(map(len, row[m])) > budget for m in methods)
+        }
+        if table:
+            parts += [_regrets(table, methods, budget), _verdicts(table, methods, reference)]
+    parts += [_evaluations(curves, methods, reference), _first(curves, methods)]
+    return "\n".join(parts)
+
+
+def _common(runs: Mapping[Key, Run], name: str, methods: Sequence[str]) -> dict[str, list[np.ndarray]]:
+    """Curves of log10 regret by method, for the seeds that all methods have run."""
+    problem = problems.get(name)
+    found = {
+        method: {key.seed: run.gaps for key, run in runs.items() if key[:2] == (name, method)}
+        for method in methods
+    }
+    seeds = sorted(set.intersection(*(set(by_seed) for by_seed in found.values())))
+    return {method: [_log_regret(found[method][s] / problem.random_gap) for s in seeds] for method in methods}
+
+
+def _log_regret(share: np.ndarray) -> np.ndarray:
+    return np.where(np.isfinite(share), np.log10(np.clip(share, SOLVED, 1e2)), NEVER)
+
+
+def _regrets(table: dict[str, dict[str, np.ndarray]], methods: Sequence[str], budget: int) -> str:
+    seeds = [len(row[methods[0]]) for row in table.values()]
+    lines = [
+        f"### n0 + {budget}: {len(table)} problems, {min(seeds)} to {max(seeds)} seeds\n",
+        "| log10 regret, median (worst) | " + " | ".join(methods) + " |",
+        "|---" * (len(methods) + 1) + "|",
+    ]
+    for name, row in table.items():
+        best = min(np.median(row[m]) for m in methods)
+        cells = []
+        for method in methods:
+            text = f"{np.median(row[method]):.2f}"
+            cells.append(
+                (f"**{text}**" if np.median(row[method]) <= best else text) + f" ({row[method].max():.1f})"
+            )
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    means = [np.mean([np.median(row[m]) for row in table.values()]) for m in methods]
+    lines.append("| mean | " + " | ".join(f"{mean:.2f}" for mean in means) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _verdicts(table: dict[str, dict[str, np.ndarray]], methods: Sequence[str], reference: str) -> str:
+    lines = [
+        f"| {reference} compared with | better : level : worse, by problem | runs better : worse | p, all runs |",
+        "|---|---|---|---|",
+    ]
+    for method in methods:
+        if method == reference:
+            continue
+        differences = [row[method] - row[reference] for row in table.values()]
+        signs = [_verdict(difference) for difference in differences]
+        pooled = np.concatenate(differences)
+        p = wilcoxon(pooled).pvalue if np.any(pooled) else 1.0
+        counts = f"{signs.count(1)} : {signs.count(0)} : {signs.count(-1)}"
+        lines.append(f"| {method} | {counts} | {np.sum(pooled > 0)} : {np.sum(pooled < 0)} | {p:.2g} |")
+    return "\n".join(lines) + "\n"
+
+
+def _verdict(difference: np.ndarray) -> int:
+    """1, 0 or -1: by the signed-rank test at 5 % if there are 6 pairs or more, else by a median of 0.1."""
+    sign = int(np.sign(np.median(difference)))
+    if len(difference) < 6:
+        return sign if abs(np.median(difference)) > 0.1 else 0
+    return sign if np.any(difference) and wilcoxon(difference).pvalue < 0.05 else 0
+
+
+def _evaluations(
+    curves: dict[str, dict[str, list[np.ndarray]]], methods: Sequence[str], reference: str
+) -> str:
+    """Evaluations after the design that the reference needs for the final median of another, as a share of its."""
+    lines = [f"| {reference} reaches the final median of | with this share of its evaluations | never, on |"]
+    lines.append("|---|---|---|")
+    for method in methods:
+        if method == reference:
+            continue
+        shares, never = [], []
+        for name, row in curves.items():
+            if not row[method]:
+                continue
+            length = min(map(len, (*row[method], *row[reference])))
+            target = np.median([c[length - 1] for c in row[method]])
+            median = np.median([c[:length] for c in row[reference]], axis=0)
+            reached = np.flatnonzero(median <= target + 1e-9)
+            shares.append(max(int(reached[0]), 1) / (length - 1) if len(reached) else 1.0)
+            if not len(reached):
+                never.append(name)
+        if shares:
+            mean = np.exp(np.mean(np.log(shares)))
+            lines.append(f"| {method} | {mean:.2f} | {', '.join(never) or '–'} |")
+    return "\n".join(lines) + "\n"
+
+
+def _first(curves: dict[str, dict[str, list[np.ndarray]]], methods: Sequence[str]) -> str:
+    """Evaluations after the design until the first feasible point, where designs have none."""
+    lines = [
+        "| evaluations until feasible, mean (never) | " + " | ".join(methods) + " |",
+        "|---" * (len(methods) + 1) + "|",
+    ]
+    for name, row in curves.items():
+        cells, counted = [], 0
+        for method in methods:
+            late = [c for c in row[method] if c[0] == NEVER]
+            counted = len(late)
+            firsts = [int(np.argmax(c < NEVER)) if np.any(c < NEVER) else len(c) for c in late]
+            never = sum(np.all(c == NEVER) for c in late)
+            cells.append((f"{np.mean(firsts):.1f}" if firsts else "") + (f" ({never})" if never else ""))
+        if counted:
+            lines.append(f"| {name}, {counted} designs | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--problems", nargs="+", default=list(PROBLEMS), choices=list(PROBLEMS))
-    parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
+    parser.add_argument("command", choices=("run", "report"))
+    parser.add_argument("sets", type=lambda text: text.split(","))
+    parser.add_argument("methods", nargs="+")
     parser.add_argument("--seeds", type=int, default=10)
-    arguments = parser.parse_args()
-    logging.getLogger("tcgp").setLevel(logging.ERROR)
-    print(f"{'':16s}{'n0 + 20':>12s}{'n0 + 50':>12s}{'worst':>12s}{'first':>8s}{'minimum':>12s}")
-    for name in arguments.problems:
-        for model in arguments.models:
-            runs = np.array([run(PROBLEMS[name], model, seed) for seed in range(arguments.seeds)])
-            early, late, first = np.median(runs, axis=0)
-            cells = f"{early:12.5g}{late:12.5g}{runs[:, 1].max():12.5g}{first:8.3g}"
-            print(f"{name:8s}{model:8s}{cells}{PROBLEMS[name].minimum:12.5g}", flush=True)
+    parser.add_argument("--iterations", type=int, default=60)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--at", type=int, nargs="+", default=[30, 60])
+    parser.add_argument("--reference", default="ours")
+    parser.add_argument("--store", type=Path, default=STORE)
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

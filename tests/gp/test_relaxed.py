@@ -124,3 +124,30 @@ def test_clusters_do_not_send_the_pivots_in_circles(seed, log_rho):
     completed, _, converged = likelihood.project(K, factor)
     assert converged
     assert (completed[likelihood.relaxed] >= likelihood.threshold).all()
+
+
+def test_relaxed_values_settle_where_the_matrix_is_nearly_singular():
+    """Pivots of many points at once go round in circles here; the likelihood they left was noise."""
+    U = np.random.default_rng(0).random((150, 2))
+    y = (U[:, 0] - 0.3) ** 2 + np.sin(5.0 * U[:, 1])
+    t = float(np.quantile(y, 0.1))
+    likelihood = RelaxedLikelihood(U, y, 2, t)
+    for theta in ([0.5, -0.5], [2.3, 0.6], [3.2, 1.9]):
+        K = likelihood.correlation_matrix(np.array(theta))
+        completed, a, settled = likelihood.project(K, factorize(K))
+        assert settled
+        assert np.all(completed[y > t] >= t) and np.array_equal(completed[y <= t], y[y <= t])
+        free = completed > t
+        assert np.abs(a[free]).max() <= 1e-6 * np.abs(a).max()
+        assert a[~free & (y > t)].min(initial=0.0) >= -1e-6 * np.abs(a).max()
+
+
+def test_descents_of_a_smooth_function_agree():
+    U = np.random.default_rng(0).random((150, 2))
+    y = (U[:, 0] - 0.3) ** 2 + np.sin(5.0 * U[:, 1])
+    t = float(np.quantile(y, 0.1))
+    likelihoods = [
+        RelaxedGaussianProcess(t).fit(U, y, bounds=[(0.0, 1.0)] * 2, start=start).log_likelihood_
+        for start in (None, [1.0, 1.0], [5.0, 2.0], [10.0, 5.0])
+    ]
+    assert np.ptp(likelihoods) < 1.0

@@ -21,6 +21,7 @@ logger = logging.getLogger("tcgp")
 
 _EPSILON = float(np.finfo(float).eps)
 _MAX_PIVOTS = 60
+_MAX_STEPS = 1000
 _ROUGH_PIVOTS = 3
 
 
@@ -30,7 +31,8 @@ class RelaxedLikelihood(ConcentratedLikelihood):
     Minimizing ``(v - m0)' K^-1 (v - m0)`` over m0 and the relaxed values ``y >= t`` is a convex quadratic
     program. Its solution makes ``a = K^-1 (v - m0)`` zero where a relaxed value is free and nonnegative where
     it sits at the bound t, so it is found by moving points between those two sets: one small Cholesky
-    factorization a move. By the envelope theorem the gradient with respect to the lengthscales is the one of
+    factorization a move. Many points are moved at once, which is quick but may go round in circles where K is nearly
+    singular; then points are held one after another, which cannot. By the envelope theorem the gradient with respect to the lengthscales is the one of
     the plain likelihood at that solution (variable projection), so d numbers are searched instead of d + n.
     """
 
@@ -49,6 +51,7 @@ class RelaxedLikelihood(ConcentratedLikelihood):
         self.relaxed = z > threshold
         self._free = self.relaxed.copy()  # the last solution's free set: the next one is usually close
         self._max_pivots = _MAX_PIVOTS
+        self._is_hard = False  # whether the pivots of the last solution did not settle
 
     def part(self, m: int) -> RelaxedLikelihood:
         """The same likelihood of m of the data. Those below the threshold say most: they are half, or all there are."""
@@ -86,7 +89,21 @@ class RelaxedLikelihood(ConcentratedLikelihood):
         # The smallest pivot is about the inverse of the condition number: what a and the values are known to.
         tolerance = max(1e-10, _EPSILON / float(factor.L.diagonal().min()) ** 2)
         values = np.where(relaxed, t, self.z)
-        free = self._free
+        settled = None if self._is_hard else self._pivot(K, values, tolerance)
+        if settled is None and self._max_pivots == _MAX_PIVOTS:
+            self._is_hard = True
+            settled = _hold(K, values, relaxed, ~self._free, tolerance * (1.0 + abs(t)))
+        if settled is None:
+            completed, a = _solve_given_free(K, values, self._free)
+            return np.where(relaxed, np.maximum(completed, t), completed), a, False
+        completed, a, self._free = settled
+        return np.where(relaxed, np.maximum(completed, t), completed), a, True
+
+    def _pivot(
+        self, K: FloatArray, values: FloatArray, tolerance: float
+    ) -> tuple[FloatArray, FloatArray, BoolArray] | None:
+        """Completed values, ``a`` and the free set by block principal pivoting; None if they do not settle."""
+        t, relaxed, free = self.threshold, self.relaxed, self._free
         fewest, patience = self.n + 1, 3
         for _ in range(self._max_pivots):
             completed, a = _solve_given_free(K, values, free)
@@ -96,8 +113,7 @@ class RelaxedLikelihood(ConcentratedLikelihood):
             wrong = below | pulled
             count = int(wrong.sum())
             if not count:
-                self._free = free
-                return np.where(relaxed, np.maximum(completed, t), completed), a, True
+                return completed, a, free
             if count < fewest:
                 fewest, patience = count, 3
             elif patience:
@@ -107,9 +123,45 @@ class RelaxedLikelihood(ConcentratedLikelihood):
                 wrong = np.zeros_like(wrong)
                 wrong[last] = True
             free = free ^ wrong
-        if self._max_pivots == _MAX_PIVOTS:
-            logger.debug("the relaxed values did not settle in %d pivots", _MAX_PIVOTS)
-        return np.where(relaxed, np.maximum(completed, t), completed), a, False
+        return None
+
+
+def _hold(
+    K: FloatArray, values: FloatArray, relaxed: BoolArray, held: BoolArray, tolerance: float
+) -> tuple[FloatArray, FloatArray, BoolArray] | None:
+    """Completed values, ``a`` and the free set by holding ever more relaxed values at the bound.
+
+    The dual of the program is to maximize ``values'a - a'K a / 2`` with ``1'a = 0`` and a nonnegative where values are
+    relaxed: nonnegative least squares, solved as by Lawson and Hanson. Its value grows with every step, so that no
+    set of held points comes twice.
+    """
+    held = held.copy()
+    while True:  # a first point that is feasible
+        completed, a = _solve_given_free(K, values, ~held)
+        negative = relaxed & held & (a < 0.0)
+        if not negative.any():
+            break
+        held[negative] = False
+    for _ in range(_MAX_STEPS):
+        gaps = np.where(relaxed & ~held, values - completed, 0.0)
+        worst = int(np.argmax(gaps))
+        if gaps[worst] <= tolerance:
+            return completed, a, ~held
+        held[worst] = True
+        before = a
+        while True:
+            completed, a = _solve_given_free(K, values, ~held)
+            negative = np.flatnonzero(relaxed & held & (a < 0.0))
+            if not len(negative):
+                break
+            steps = before[negative] / (before[negative] - a[negative])
+            before = before + float(steps.min()) * (a - before)
+            dropped = negative[steps <= steps.min()]
+            if worst in dropped:  # it would have to be held and cannot: rounding decides from here on
+                held[dropped] = False
+                return (*_solve_given_free(K, values, ~held), ~held)
+            held[dropped] = False
+    return None
 
 
 def _symmetric(K: FloatArray, nugget: float) -> FloatArray:

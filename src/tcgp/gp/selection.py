@@ -49,8 +49,8 @@ _MANY_DATA, _MANY_DATA_ITERATIONS = 200, 12
 SCAN_DATA = 400
 _PART_DESCENTS = 5
 _COLD_ITERATIONS = 60
-# Iterations times n^3: some ten seconds. It is less than 12 iterations from n = 1700, and none from n = 3915.
-_REFINING_WORK = 6e10
+# Iterations times n^3: some seconds. It is less than 12 iterations from n = 1186, and none from n = 2715.
+_REFINING_WORK = 2e10
 _SAME_BASIN = 0.5  # in log-lengthscale
 _LONG = float(np.log(20.0))
 # Of a learned nugget, as a share of the process variance: at 1 half of the variance is called ripples.

@@ -30,7 +30,7 @@ class Fit:
     Attributes
     ----------
     n : int
-        Number of data.
+        Number of data of the run then.
     member : Member
         Whose model it is.
     model : Model
@@ -91,20 +91,23 @@ class Surrogate:
         turn: int,
         seed: np.random.SeedSequence,
         level: float | None = None,
+        n: int | None = None,
     ) -> tuple[Model, State | None]:
         """The model whose turn it is.
 
         Parameters
         ----------
-        X : array of shape (n, d)
+        X : array of shape (m, d)
             Points of the unit cube.
-        y : array of shape (n,)
+        y : array of shape (m,)
         turn : int
             How often the turn has passed on; see `tcgp.methods.portfolio.turns_passed`.
         seed : numpy.random.SeedSequence
             Source of randomness, for the methods that draw.
         level : float, optional
             The value at which decisions are taken, see `tcgp.fit_model`.
+        n : int, optional
+            Number of data of the run, if these are only a part of them.
 
         Returns
         -------
@@ -113,16 +116,17 @@ class Surrogate:
             States that are not in ``states`` yet, in the form that the journal keeps: the number of data, the state of
             the model, and those of the members it was compared with. To be given to `remember` once it is kept.
         """
+        n = len(y) if n is None else n
         members = members_of(self.method)
         due = turn % len(members)
         models = {
-            number: self.fit_member(number, X, y, seed, level) for number in candidates(self.method, due)
+            number: self.fit_member(number, X, y, seed, level, n) for number in candidates(self.method, due)
         }
         number = due
         if len(models) > 1:
             number = preferred({i: low_value_score(model, level) for i, model in models.items()}, due)
-        self.last = Fit(len(y), members[number], models[number], above(level, 0.0, y))
-        return models[number], self._record(models, number, len(y))
+        self.last = Fit(n, members[number], models[number], above(level, 0.0, y))
+        return models[number], self._record(models, number, n)
 
     def remember(self, record: Mapping[str, Any] | None) -> None:
         """Add the states of a fit that a journal has recorded."""
@@ -151,9 +155,10 @@ class Surrogate:
         y: FloatArray,
         seed: np.random.SeedSequence,
         level: float | None = None,
+        n: int | None = None,
     ) -> Model:
-        """The model of a member, fitted to all data."""
-        n = len(y)
+        """The model of a member, fitted to these data."""
+        n = len(y) if n is None else n
         if number not in self._latest or self._latest[number][0] != n:
             member = members_of(self.method)[number]
             with _each_warning_once(self._warned):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tcgp._typing import FloatArray
+from tcgp._typing import FloatArray, IntArray
 from tcgp.criteria import Criterion, LogExpectedImprovement, LowerConfidenceBound
 from tcgp.criteria.feasibility import Feasibility, WeightedCriterion, stand_in_values
 from tcgp.criteria.limits import ConstrainedCriterion, LogProbability
@@ -30,6 +31,8 @@ from tcgp.space import ENUMERABLE, Point, Space
 
 __all__ = ["Acquisition"]
 
+logger = logging.getLogger("tcgp")
+
 # Values that stand in for those not known are at least these quantiles of the values known. With 0 for a pending
 # point the model believes its prediction, but no improvement (benchmarks/efficiency/parallel.py). With the median for
 # failures fewer evaluations fail, but minima beside the failing region are missed (benchmarks/reliability/failures.py).
@@ -40,6 +43,10 @@ PENDING_LEVEL, FAILED_LEVEL = 0.0, 0.25
 # found a local minimum would spend its budget there.
 SPACING = 1e-5
 
+
+# Models are exact, and the time of a fit grows with the cube of the data: of more evaluations than this, the best and
+# others spread evenly over the run stand for all (benchmarks/speed/many_data.py).
+MOST_DATA = 1500
 
 # The model of an output with a limit. A first choice: benchmarks/efficiency/constraints.py compares it with others.
 LIMIT_METHOD, LIMIT_OPTIONS = "tcgp", {"selection": "pooled"}
@@ -83,6 +90,7 @@ class Acquisition:
         self.region = region
         self.surrogate = Surrogate(settings.method, settings.options)
         self.limit_surrogates = [Surrogate(LIMIT_METHOD, LIMIT_OPTIONS) for _ in history.goals.limits]
+        self._has_said_part = False
         for proposal in history.proposals:
             self.remember(proposal.fit)
 
@@ -93,19 +101,25 @@ class Acquisition:
         sign = self.history.goals.sign
         turn = turns_passed([v if v is None else sign * v for v in feasible], len(self.history.pending))
         level = self.best if self.limit_surrogates else None
-        model, record = self.surrogate.fit(U, y, turn=turn, seed=self.streams.seed(FIT, len(y)), level=level)
-        fits = [self._fit_limit(k, turn) for k in range(len(self.limit_surrogates))]
+        rows, seed = self.history.sample(MOST_DATA), self.streams.seed(FIT, len(y))
+        if len(rows) < len(y) and not self._has_said_part:
+            logger.warning("models are fitted to %d of the %d values from here on", len(rows), len(y))
+            self._has_said_part = True
+        model, record = self.surrogate.fit(U[rows], y[rows], turn=turn, seed=seed, level=level, n=len(y))
+        fits = [self._fit_limit(k, rows, turn) for k in range(len(self.limit_surrogates))]
         records = {str(k): record for k, (_, record) in enumerate(fits) if record is not None}
         if records:
             record = {**(record or {}), "limits": records}
         return Models(model, tuple(model for model, _ in fits)), record
 
-    def _fit_limit(self, k: int, turn: int) -> tuple[Model, dict[str, Any] | None]:
+    def _fit_limit(self, k: int, rows: IntArray, turn: int) -> tuple[Model, dict[str, Any] | None]:
         """The model of how far an output lies above its limit: decisions are taken at 0."""
-        U, excess = self.history.successes[0], self.history.excesses[:, k]
+        excess = self.history.excesses[:, k]
         known = np.isfinite(excess)
+        rows, n = rows[known[rows]], int(known.sum())
         seed = self.streams.seed(FIT, len(excess), k + 1)
-        return self.limit_surrogates[k].fit(U[known], excess[known], turn=turn, seed=seed, level=0.0)
+        U = self.history.successes[0][rows]
+        return self.limit_surrogates[k].fit(U, excess[rows], turn=turn, seed=seed, level=0.0, n=n)
 
     def remember(self, record: Mapping[str, Any] | None) -> None:
         """Add the states of fits that a journal has recorded."""

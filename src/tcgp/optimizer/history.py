@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcgp._typing import BoolArray, FloatArray
+from tcgp._typing import BoolArray, FloatArray, IntArray
 from tcgp.goals import Goals, Margin, interpret
 from tcgp.space import Point, Space
 
@@ -301,6 +301,15 @@ class History:
     def excesses(self) -> FloatArray:
         """How far each success lies above each limit, of shape (n, k); negative where the limit is kept."""
         return self._arrays().excesses
+
+    def sample(self, most: int) -> IntArray:
+        """Indices of at most ``most`` successes, in order: the best, a third, and others spread evenly over the run."""
+        y = self.successes[1]
+        if len(y) <= most:
+            return np.arange(len(y))
+        n_best = most // 3
+        best = np.lexsort([y, self.violations])[:n_best]
+        return np.union1d(best, np.linspace(0, len(y) - 1, most - n_best).astype(int))
 
     @property
     def output_names(self) -> list[str]:

@@ -327,14 +327,12 @@ def _model(optimizer: Optimizer, fit: bool) -> Model | None:
 
 
 def _thinned(optimizer: Optimizer) -> Optimizer:
-    """The optimizer or, if it knows too many values, one that knows the best, and others spread evenly over the run."""
+    """The optimizer or, if it knows too many values, one that knows a part of them."""
     history = optimizer.history
     done = [e for e in history.evaluations if not e.failed]
     if len(done) <= MOST_MODELLED:
         return optimizer
-    best = np.lexsort([history.successes[1], history.violations])[:N_BEST]
-    others = np.linspace(0, len(done) - 1, MOST_MODELLED - N_BEST).astype(int)
-    chosen = [done[i] for i in sorted({*best.tolist(), *others.tolist()})]
+    chosen = [done[i] for i in history.sample(MOST_MODELLED)]
     logger.info("the model of the report is fitted to %d of %d values", len(chosen), len(done))
     few = Optimizer(optimizer.space, rng=optimizer.seed, **asdict(optimizer.settings))
     few.tell([e.x for e in chosen], [e.y if e.outputs is None else e.outputs for e in chosen])

@@ -30,6 +30,7 @@ import constrained_problems as problems
 import tcgp
 from constrained_peers import PEERS
 from runs import Key, Run, Task, load, make_runs
+from tcgp.methods.portfolio import PORTFOLIOS, Member, Portfolio
 
 STORE = Path(__file__).parent / "results" / "constraints.csv"
 PER_DIMENSION = 3  # points of the design
@@ -43,7 +44,15 @@ MODELS: dict[str, tuple[str, dict[str, object]]] = {
     "occ": ("tcgp-occ", {"selection": "pooled"}),
     "regp": ("regp", {"selection": "pooled"}),
     "auto": ("auto", {}),
+    "turns": ("limit-turns", {}),
 }
+PORTFOLIOS["limit-turns"] = Portfolio(
+    members=(
+        Member("gp", {"selection": "pooled"}),
+        Member("regp", {"selection": "pooled", "shortest": 1.0, "least": 5}),
+    ),
+    options={},
+)
 
 
 def main() -> None:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tcgp.methods.surrogate import Surrogate
     from tcgp.models import Model
     from tcgp.optimizer.result import Result
+    from tcgp.region import Region
 
 __all__ = ["Optimizer"]
 
@@ -369,6 +370,11 @@ class Optimizer:
     def limit_surrogates(self) -> list[Surrogate]:
         """For each limit on outputs, fits of how far they lie above it, ``history.excesses``."""
         return list(self._proposer.acquisition.limit_surrogates)
+
+    @property
+    def region(self) -> Region | None:
+        """The part of the space that known constraints allow; None if there are none."""
+        return self._proposer.region
 
     @property
     def model(self) -> Model | None:

@@ -100,12 +100,13 @@ def ask(
 
 
 def _propose(optimizer: Optimizer) -> Proposal:
-    """The next point; in a design among known constraints a uniform one, because designs begin in the middle."""
-    region, n_initial = optimizer.region, optimizer.settings.n_initial or 0
-    if region is None or region.points is not None or len(optimizer.history) >= n_initial:
-        return optimizer.propose()
-    (x,) = region.sample(1, np.random.default_rng(optimizer.seed))
-    return Proposal(len(optimizer.history.proposals), x, "design")
+    """The next point; among known constraints a design goes on from the points known, and does not begin anew."""
+    region, history = optimizer.region, optimizer.history
+    if region is not None and len(history) < (optimizer.settings.n_initial or 0):
+        (x,) = region.design(1, np.random.default_rng(optimizer.seed), history.codes)
+        if history.is_new(x):
+            return Proposal(len(history.proposals), x, "design")
+    return optimizer.propose()
 
 
 def _limit(k: int) -> str:

@@ -5,6 +5,8 @@ of the limits, and prints for each the median over seeds of the best feasible va
 evaluations, the worst after n0 + 50, and the evaluations after the design until the first feasible point.
 
     python benchmarks/efficiency/constraints.py [--problems spring beam] [--models gp tcgp regp auto] [--seeds 10]
+
+Functions of COCO's suite with constraints are problems too: bbob-constrained:f8:d5:i1, for instance.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 import tcgp
+from functions import bbob_minimizer
+from tcgp.experiments.run.bbob import constrained_bbob_problem, is_constrained_bbob
 
 # Of an output with a limit: the method and its options.
 MODELS: dict[str, tuple[str, dict[str, object]]] = {
@@ -118,6 +122,14 @@ PROBLEMS = {
 }
 
 
+def get(name: str) -> Problem:
+    """A problem of this file, or of COCO's suite with constraints."""
+    if not is_constrained_bbob(name):
+        return PROBLEMS[name]
+    problem = constrained_bbob_problem(name)
+    return Problem(problem.fun, problem.bounds.tolist(), problem.fun(bbob_minimizer(name))["f"])
+
+
 def run(problem: Problem, model: str, seed: int) -> tuple[float, float, float]:
     """Best feasible values after n0 + 20 and n0 + 50, and evaluations until the first feasible point."""
     n0 = 3 * len(problem.bounds)
@@ -143,18 +155,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--problems", nargs="+", default=list(PROBLEMS), choices=list(PROBLEMS))
+    parser.add_argument("--problems", nargs="+", default=list(PROBLEMS), metavar="NAME")
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
     parser.add_argument("--seeds", type=int, default=10)
     arguments = parser.parse_args()
+    unknown = [p for p in arguments.problems if p not in PROBLEMS and not is_constrained_bbob(p)]
+    if unknown:
+        parser.error(
+            f"--problems must be among {', '.join(PROBLEMS)}, bbob-constrained:fF:dD:iI, got {unknown[0]}"
+        )
     logging.getLogger("tcgp").setLevel(logging.ERROR)
-    print(f"{'':16s}{'n0 + 20':>12s}{'n0 + 50':>12s}{'worst':>12s}{'first':>8s}{'minimum':>12s}")
+    print(f"{'':36s}{'n0 + 20':>12s}{'n0 + 50':>12s}{'worst':>12s}{'first':>8s}{'minimum':>12s}")
     for name in arguments.problems:
+        problem = get(name)
         for model in arguments.models:
-            runs = np.array([run(PROBLEMS[name], model, seed) for seed in range(arguments.seeds)])
+            runs = np.array([run(problem, model, seed) for seed in range(arguments.seeds)])
             early, late, first = np.median(runs, axis=0)
             cells = f"{early:12.5g}{late:12.5g}{runs[:, 1].max():12.5g}{first:8.3g}"
-            print(f"{name:8s}{model:8s}{cells}{PROBLEMS[name].minimum:12.5g}", flush=True)
+            print(f"{name:28s}{model:8s}{cells}{problem.minimum:12.5g}", flush=True)
 
 
 if __name__ == "__main__":

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from tcgp.expressions import parse_constraint
-from tcgp.goals import parameter_names
 from tcgp.integrations.stateless import ask, told
 from tcgp.optimizer import Settings, SpaceExhausted, check_positive_integer, check_seed
 from tcgp.optimizer.history import Evaluation
-from tcgp.space import Categorical, Dimension, Integer, Point, Real, Space
+from tcgp.space import Categorical, Dimension, Integer, Point, Real, Space, parameter_names
 
 try:
     from ax.core.data import Data

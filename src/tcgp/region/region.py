@@ -10,12 +10,12 @@ import numpy as np
 
 from tcgp._typing import BoolArray, FloatArray, IntArray
 from tcgp.expressions import Constraint
-from tcgp.region.checks import Check, Numbers, Predicate, as_checks, parameter_names, slope
+from tcgp.region.checks import Check, Numbers, Predicate, as_checks, slope
 from tcgp.region.cloud import Cloud, find_cloud
 from tcgp.region.conflicts import describe_closest, join, smallest_conflict
 from tcgp.region.polytope import Polytope, linear_rows
 from tcgp.region.tables import Table, table_of_codes, table_of_points, table_of_shares
-from tcgp.space import ENUMERABLE, Integer, Point, Real, Space
+from tcgp.space import ENUMERABLE, Integer, Point, Real, Space, parameter_names
 
 __all__ = ["EmptyRegionError", "Region"]
 

@@ -15,7 +15,7 @@ from ax.generation_strategy.generation_strategy import GenerationStrategy
 from ax.generation_strategy.generator_spec import GeneratorSpec
 from ax.generation_strategy.transition_criterion import MinTrials
 
-from tcgp.integrations.ax import TailCalibratedNode, _Parameters
+from tcgp.integrations.ax import Parameters, TailCalibratedNode
 from tcgp.region import Region
 
 FLOATS = [
@@ -219,7 +219,7 @@ def test_parameter_constraints_on_steps_and_integers_are_never_violated():
 
 def test_rounding_to_digits_does_not_lead_across_a_parameter_constraint():
     parameters = [RangeParameter(name, ParameterType.FLOAT, 0.0, 1.0, digits=1) for name in "xy"]
-    read = _Parameters(SearchSpace(parameters, [ParameterConstraint("x + y <= 0.55")]))
+    read = Parameters(SearchSpace(parameters, [ParameterConstraint("x + y <= 0.55")]))
     region = Region(read.space, read.constraints)
     points = [read.from_point(x) for x in region.sample(200, np.random.default_rng(0))]
     assert all(point["x"] + point["y"] <= 0.55 for point in points)
@@ -281,7 +281,7 @@ def test_what_cannot_be_handled_is_refused_with_a_sentence():
         client.get_next_trials(max_trials=1)
     parameters = [RangeParameter(name, ParameterType.FLOAT, 0.0, 1.0) for name in "xy"]
     with pytest.raises(UnsupportedError, match="no equality constraints"):
-        _Parameters(SearchSpace(parameters, [ParameterConstraint(equality="x + y == 1")]))
+        Parameters(SearchSpace(parameters, [ParameterConstraint(equality="x + y == 1")]))
     with pytest.raises(ValueError, match="method must be one of"):
         TailCalibratedNode(method="forest")
     with pytest.raises(UnsupportedError, match="call update_generator_state first"):

@@ -135,7 +135,7 @@ class TailCalibratedNode(ExternalGenerationNode):
         self.epsilon = epsilon
         self.state = state
         self.trace = list(trace or [])
-        self._parameters: _Parameters | None = None
+        self._parameters: Parameters | None = None
         self._n_limits = 0
         self.evaluations: list[Evaluation] = []
         self._unanswered: list[Point] = []
@@ -149,7 +149,7 @@ class TailCalibratedNode(ExternalGenerationNode):
         """Read the experiment: what was evaluated, what failed, and what has no value (yet)."""
         sign, metric = _objective(experiment)
         limits = _limits(experiment)
-        parameters = _Parameters(experiment.search_space)
+        parameters = Parameters(experiment.search_space)
         means: dict[tuple[int, str], dict[str, float]] = {}
         for row in data.df.itertuples():
             means.setdefault((row.trial_index, row.arm_name), {})[row.metric_name] = row.mean
@@ -211,7 +211,7 @@ class TailCalibratedNode(ExternalGenerationNode):
 CORE_DECODER_REGISTRY["TailCalibratedNode"] = TailCalibratedNode
 
 
-class _Parameters:
+class Parameters:
     """A search space of Ax as a `Space`: choices are numbered, fixed and derived parameters left out."""
 
     def __init__(self, search_space: SearchSpace) -> None:

@@ -13,7 +13,7 @@ from tcgp.optimizer import Optimizer
 from tcgp.optimizer.history import Evaluation, Proposal
 from tcgp.space import Point, Space
 
-__all__ = ["ask", "told"]
+__all__ = ["ask", "merge", "told"]
 
 
 def told(x: Point, y: object, excesses: Sequence[float] = (), reason: str | None = None) -> Evaluation:
@@ -76,7 +76,7 @@ def ask(
     objective = "objective" if limits else None
     optimizer = Optimizer(space, rng=seed, objective=objective, constraints=[*limits, *known], **settings)
     history, states = optimizer.history, optimizer.surrogate.states
-    for evaluation in _merge(evaluations):
+    for evaluation in merge(evaluations):
         history.add_evaluation(evaluation)
     for x in pending:
         if history.is_new(x):
@@ -113,7 +113,7 @@ def _limit(k: int) -> str:
     return f"limit{k}"
 
 
-def _merge(evaluations: Iterable[Evaluation]) -> list[Evaluation]:
+def merge(evaluations: Iterable[Evaluation]) -> list[Evaluation]:
     """One evaluation per point."""
     groups: dict[tuple[Any, ...], list[Evaluation]] = {}
     for evaluation in evaluations:

@@ -314,10 +314,9 @@ def test_constraints_are_kept_as_the_samplers_of_optuna_keep_them():
     for study in (theirs, ours):
         study.optimize(_bowl, n_trials=3)
         assert all(list(bridge.constraints_of(t).values()) == _outside(t) for t in study.trials)
-    (key,) = [
-        key for key, kept in theirs.trials[0].system_attrs.items() if kept == _outside(theirs.trials[0])
-    ]
-    assert ours.trials[0].system_attrs[key] == _outside(ours.trials[0])
+    attributes = theirs.trials[0].system_attrs
+    (key,) = [key for key, kept in attributes.items() if kept == tuple(_outside(theirs.trials[0]))]
+    assert ours.trials[0].system_attrs[key] == tuple(_outside(ours.trials[0]))
 
 
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])

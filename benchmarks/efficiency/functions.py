@@ -15,7 +15,7 @@ from tcgp import problems
 from tcgp.experiments.run.bbob import bbob_problem, is_bbob, open_bbob
 from tcgp.problems import Problem
 
-__all__ = ["TUNING", "VALIDATION", "get"]
+__all__ = ["TUNING", "VALIDATION", "bbob_minimizer", "get"]
 
 TUNING = (
     "goldstein-price",
@@ -147,7 +147,7 @@ def get(name: str) -> Problem:
         return _engineering(name)
     if is_bbob(name):
         problem = bbob_problem(name)
-        x = _bbob_minimizer(name)
+        x = bbob_minimizer(name)
         return Problem(name, problem.formula, np.array(problem.bounds), float(problem.fun(x)), x)
     return problems.get(name)
 
@@ -165,7 +165,7 @@ def _engineering(name: str) -> Problem:
     return Problem(name, formula, bounds, minimum, low + width * best.x)
 
 
-def _bbob_minimizer(name: str) -> np.ndarray:
+def bbob_minimizer(name: str) -> np.ndarray:
     """The minimizer of a BBOB function, which COCO tells only in a file in the working directory."""
     here = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:

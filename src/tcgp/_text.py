@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
-__all__ = ["printable", "quote", "shorten"]
+import difflib
+from collections.abc import Collection
+
+__all__ = ["did_you_mean", "printable", "quote", "shorten"]
+
+
+def did_you_mean(value: object, choices: Collection[str]) -> str:
+    """What ends a message about a wrong value: the choice that is nearest to it, or nothing.
+
+    Examples
+    --------
+    >>> from tcgp._text import did_you_mean
+    >>> did_you_mean("JSON", ["none", "json"]), did_you_mean(3, ["json"])
+    ("; did you mean 'json'?", '')
+    """
+    near = difflib.get_close_matches(value.lower(), choices, n=1) if isinstance(value, str) else []
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def shorten(text: str, length: int = 300) -> str:

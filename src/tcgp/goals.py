@@ -13,7 +13,7 @@ import numpy as np
 from tcgp._text import shorten
 from tcgp._typing import FloatArray
 from tcgp.expressions import Constraint, Expression, parse_constraint
-from tcgp.space import Point, Space
+from tcgp.space import Point, Space, parameter_names
 
 __all__ = ["Goals", "Limit", "Margin", "interpret", "parameter_names", "read_outputs"]
 
@@ -251,8 +251,3 @@ def read_outputs(answer: Mapping[Any, object]) -> tuple[dict[str, float | None],
     read = {str(name): interpret(item) for name, item in answer.items()}
     values = {name: value for name, (value, _) in read.items()}
     return values, {name: reason for name, (_, reason) in read.items() if reason is not None}
-
-
-def parameter_names(space: Space) -> list[str]:
-    """Names of the parameters in constraints: x0, x1, ... if they have none."""
-    return list(space.names or [f"x{i}" for i in range(len(space))])

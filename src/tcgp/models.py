@@ -12,6 +12,7 @@ from tcgp.criteria import formulas
 from tcgp.gp import LeaveOneOut
 from tcgp.gp.interpolator import Interpolator
 from tcgp.laws import Law
+from tcgp.laws.recalibrated import RecalibratedNormal
 from tcgp.space import Point, Space
 
 __all__ = ["Model", "Prediction", "SpaceModel"]
@@ -146,9 +147,17 @@ class Model:
         """Location (m,), scale (m,) and their gradients (m, d)."""
         return self.interpolator.predict_gradient(X)
 
-    def over(self, space: Space) -> SpaceModel:
-        """The model of a function of the points of ``space``, this one being a model of their codes."""
-        return SpaceModel(**vars(self), space=space)
+    def over(self, space: Space, *, negated: bool = False) -> SpaceModel:
+        """The model of a function of the points of ``space``, this one being a model of their codes.
+
+        With ``negated`` this one is a model of the negated values.
+        """
+        fields = dict(vars(self))
+        if negated:
+            mean, sd, residuals = (getattr(self.leave_one_out, name) for name in ("mean", "sd", "residuals"))
+            fields |= {"law": _reflected(self.law), "threshold": -self.threshold}
+            fields["leave_one_out"] = LeaveOneOut(-mean, sd, -residuals)
+        return SpaceModel(**fields, space=space, sign=-1.0 if negated else 1.0)
 
     def condition(self, X: ArrayLike, y: ArrayLike) -> Model:
         """Add data with hyperparameters and law held; weights and leave-one-out stay those of the fit."""
@@ -163,9 +172,18 @@ class SpaceModel(Model):
     ----------
     space : Space
         Translates points to the unit cube, where the interpolator lives: its lengthscales refer to that.
+    sign : float
+        -1 if the interpolator holds the negated values. All else, the law and the threshold included, is about the
+        values themselves; the threshold is then one *above* which the model is calibrated.
     """
 
     space: Space
+    sign: float = 1.0
+
+    @property
+    def y(self) -> FloatArray:
+        """Data values (n,), with the user's sign."""
+        return self.sign * self.interpolator.y_
 
     @property
     def points(self) -> list[Point]:
@@ -174,4 +192,26 @@ class SpaceModel(Model):
 
     def predict(self, X: Any) -> Prediction:
         """Predictive laws at a sequence of points."""
-        return super().predict(self.space.encode([self.space.check(point) for point in X]))
+        mean, sd = self.interpolator.predict(self.space.encode([self.space.check(point) for point in X]))
+        return Prediction(self.sign * mean, sd, self.law)
+
+    def predict_arrays(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Location and scale at codes, the rows of X; each of shape (m,)."""
+        mean, sd = self.interpolator.predict(X)
+        return self.sign * mean, sd
+
+    def predict_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Location (m,) and scale (m,) at codes, and their gradients (m, d)."""
+        mean, sd, mean_gradient, sd_gradient = self.interpolator.predict_gradient(X)
+        return self.sign * mean, sd, self.sign * mean_gradient, sd_gradient
+
+    def condition(self, X: ArrayLike, y: ArrayLike) -> Model:
+        """Add data at codes, the rows of X, with hyperparameters and law held."""
+        return super().condition(X, self.sign * np.asarray(y, dtype=np.float64))
+
+
+def _reflected(law: Law) -> Law:
+    """The law of minus a residual; all but one are symmetric."""
+    if isinstance(law, RecalibratedNormal):
+        return RecalibratedNormal(1.0 - law.levels[::-1], 1.0 - law.values[::-1])
+    return law

@@ -25,7 +25,17 @@ import numpy as np
 
 from tcgp._typing import ArrayLike, FloatArray
 
-__all__ = ["ENUMERABLE", "Categorical", "Dimension", "Integer", "Point", "Real", "Space", "Value"]
+__all__ = [
+    "ENUMERABLE",
+    "Categorical",
+    "Dimension",
+    "Integer",
+    "Point",
+    "Real",
+    "Space",
+    "Value",
+    "parameter_names",
+]
 
 Value: TypeAlias = Any  # float | int | str | bool | None, whichever the dimension says
 Point: TypeAlias = Sequence[Value]
@@ -560,6 +570,19 @@ def _as_dimension(item: object, label: str) -> Dimension:
         return Real(low, high)
     except ValueError as error:
         raise ValueError(f"{label}: {error}") from None
+
+
+def parameter_names(space: Space) -> tuple[str, ...]:
+    """What constraints and tables call the parameters: their names, or x0, x1, ... where they have none.
+
+    Examples
+    --------
+    >>> from tcgp import Space
+    >>> from tcgp.space import parameter_names
+    >>> parameter_names(Space([(0, 1), (0, 1)]))
+    ('x0', 'x1')
+    """
+    return space.names or tuple(f"x{i}" for i in range(len(space)))
 
 
 def _dimension_from_json(item: Mapping[str, Any]) -> Dimension:

@@ -112,6 +112,12 @@ def test_the_example_spec_explains_goals_and_is_valid_with_them(tmp_path):
             "output 'width' has the name of a parameter",
         ),
         ("objective = 'mass'\noutputs = 'yaml'", PARAMETERS, "'outputs' must be a table"),
+        ("objective = 'mass'\noutputs = 'JSON'", PARAMETERS, "got 'JSON'; did you mean 'json'?"),
+        (
+            "constraints = ['width <= 1']\nmaximizer = 'smc'",
+            PARAMETERS,
+            "maximizer must be 'multistart' with",
+        ),
         ("objective = 'mass'\noutputs = {mass = 'x'}", PARAMETERS, "'outputs' must be a table"),
         ("objective = 'mass'\noutputs = {}", PARAMETERS, "'outputs' must be a table"),
         (

@@ -86,7 +86,8 @@ def test_the_example_spec_is_valid_and_explains_every_key(tmp_path):
             "max_time = 'soon'\n[parameters]\nx = {low = 0, high = 1}",
             "'max_time': a time is a positive number",
         ),
-        ("method = 'tcpg'\n[parameters]\nx = {low = 0, high = 1}", "method must be one of"),
+        ("method = 'tcpg'\n[parameters]\nx = {low = 0, high = 1}", "got 'tcpg'; did you mean 'tcgp'?"),
+        ("maximizer = 'SMC'\n[parameters]\nx = {low = 0, high = 1}", "got 'SMC'; did you mean 'smc'?"),
         ("criterion = 'pi'\n[parameters]\nx = {low = 0, high = 1}", "criterion must be one of 'ei', 'lcb'"),
         (
             "epsilon = 2\n[parameters]\nx = {low = 0, high = 1}",
@@ -130,6 +131,7 @@ def test_a_bad_spec_is_refused_in_one_sentence(text, words, tmp_path, capsys):
         ("command = ['sh', '{x}', '{y']", "stands alone"),
         ("command = ['sh', '{x}', '{y}', \"\\u0000\"]", "zero byte"),
         ("command = ['sh', '{x}', '{y}']\ninput = 'yaml'", "'input' must be"),
+        ("command = ['sh', '{x}', '{y}']\ninput = 'jsn'", "did you mean 'json'?"),
         ("command = ['sh', '{x}', '{y}']\ntimeout = -1", "'timeout': a time is a positive number"),
         ("command = ['sh', '{x}', '{y}']\nobjective = 3", "'objective' must be a table"),
         ("command = ['sh', '{x}', '{y}']\nobjective = {file = '../x'}", "must lie in the run's directory"),

@@ -29,10 +29,14 @@ def open_storage(address):
 
 def open_study(address):
     # One seed for all workers: that must not make them repeat each other.
-    sampler = TailCalibratedSampler(seed=0, n_startup_trials=6)
+    sampler = TailCalibratedSampler(seed=0, n_startup_trials=6, constraints_func=constraints)
     return optuna.create_study(
         storage=open_storage(address), study_name=STUDY, sampler=sampler, load_if_exists=True
     )
+
+
+def constraints(trial):
+    return [trial.params["i"] + trial.params["j"] - 20.0]
 
 
 def point(trial):

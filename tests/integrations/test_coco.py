@@ -62,13 +62,31 @@ def test_integers_of_a_mixed_suite_stay_integers(coco_problem):
     assert len({tuple(x) for x in result.x_iters}) == 20
 
 
-def test_several_objectives_and_constraints_are_refused(coco_problem):
+def test_several_objectives_are_refused(coco_problem):
     problem = coco_problem("bbob-biobj")
     with pytest.raises(ValueError, match="2 objectives"):
         coco.solve(problem, 10)
-    problem = coco_problem("bbob-constrained")
-    with pytest.raises(ValueError, match="1 constraints"):
-        coco.solve(problem, 10)
+
+
+def test_constraints_of_coco_are_learned(coco_problem):
+    problem = coco_problem("bbob-constrained", function=2)  # a sphere with three constraints
+    result = coco.solve(problem, 30, rng=0, n_initial=8, method="tcgp")
+    assert result.nfev == problem.evaluations == problem.evaluations_constraints == 30
+    assert result.success
+    assert max(problem.constraint(np.array(result.x))) <= 0.0
+    assert result.fun == pytest.approx(-2024.807, abs=0.1)  # COCO's optimum
+
+
+def test_the_log_of_a_constrained_problem_has_the_best_feasible_value(coco_problem, tmp_path):
+    log = tmp_path / "log.csv"
+    result = coco.solve(coco_problem("bbob-constrained"), 10, rng=0, log=log, n_initial=8, method="tcgp")
+    with log.open() as file:
+        rows = list(csv.DictReader(file))
+    running = np.fmin.accumulate(np.where(result.feasible, result.func_vals, np.nan))
+    assert not result.feasible[0]  # so that the log begins without a best value
+    assert result.feasible.any()
+    np.testing.assert_array_equal([float(row["best"]) for row in rows], running)
+    np.testing.assert_array_equal([float(row["value"]) for row in rows], result.func_vals)
 
 
 def test_what_is_no_problem_is_refused():

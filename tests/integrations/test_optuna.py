@@ -28,7 +28,9 @@ from optuna.trial import TrialState, create_trial
 
 import tcgp
 from tcgp.integrations import optuna as bridge
+from tcgp.integrations import stateless
 from tcgp.integrations.optuna import TailCalibratedSampler
+from tcgp.integrations.stateless import told
 
 
 @pytest.fixture(autouse=True)
@@ -292,6 +294,151 @@ def test_values_that_differ_at_one_point_are_averaged():
     assert all(trial.state == TrialState.COMPLETE for trial in study.trials)
 
 
+# ---- constraints ----
+
+
+def _outside(trial):
+    """The minimum of the bowl, at (1, -0.5), is not allowed: x + y <= 0 leaves 0.125 at (0.75, -0.75)."""
+    return [trial.params["x"] + trial.params["y"], -1.9 - trial.params["x"]]
+
+
+def _constrained(seed=0, **options):
+    return _study(8, seed=seed, constraints_func=_outside, **options)
+
+
+def test_constraints_are_kept_as_the_samplers_of_optuna_keep_them():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Optuna 5 wants them to be set by the objective
+        theirs = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=0, constraints_func=_outside))
+    ours = _constrained()
+    for study in (theirs, ours):
+        study.optimize(_bowl, n_trials=3)
+        assert all(list(bridge.constraints_of(t).values()) == _outside(t) for t in study.trials)
+    attributes = theirs.trials[0].system_attrs
+    (key,) = [key for key, kept in attributes.items() if kept == tuple(_outside(theirs.trials[0]))]
+    assert ours.trials[0].system_attrs[key] == tuple(_outside(ours.trials[0]))
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_the_best_feasible_point_is_found(direction):
+    sign = 1.0 if direction == "minimize" else -1.0
+    study = _constrained(direction=direction)
+    study.optimize(lambda trial: sign * _bowl(trial), n_trials=30)
+    assert sign * study.best_value == pytest.approx(0.125, abs=2e-3)
+    assert max(_outside(study.best_trial)) <= 0.0
+    assert all(t.user_attrs["tcgp:log_feasible"] <= 0.0 for t in study.trials[8:])
+
+
+def test_before_any_trial_is_feasible_optuna_has_no_best_trial():
+    study = _study(2, constraints_func=lambda trial: (1.0,))
+    study.optimize(_bowl, n_trials=4)  # a constraint that never changes is no obstacle
+    with pytest.raises(ValueError, match="feasible"):
+        _ = study.best_trial
+
+
+def test_constrained_proposal_is_that_of_the_optimizer_told_the_same():
+    study = _constrained(seed=3, method="tcgp")
+    study.optimize(_bowl, n_trials=9)
+    trial = study.ask()
+    x = [trial.suggest_float("x", -2.0, 2.0), trial.suggest_float("y", -2.0, 2.0)]
+    optimizer = tcgp.Optimizer(
+        [(-2.0, 2.0)] * 2,
+        method="tcgp",
+        objective="f",
+        constraints=["a <= 0", "b <= 0"],
+        n_initial=8,
+        rng=study.sampler.seed_for(trial._cached_frozen_trial),
+    )
+    for old in study.trials[:9]:
+        a, b = _outside(old)
+        optimizer.tell([old.params["x"], old.params["y"]], {"f": old.value, "a": a, "b": b})
+    state = bridge.read_attribute(study.trials[8], bridge.STATE)
+    optimizer.surrogate.states.append((-1, state))
+    for surrogate, old in zip(optimizer.limit_surrogates, state["limits"], strict=True):
+        surrogate.states.append((-1, old))
+    assert optimizer.ask() == x
+
+
+def test_a_constrained_study_stopped_and_resumed_repeats_an_uninterrupted_one(tmp_path):
+    whole = _constrained()
+    whole.optimize(_bowl, n_trials=15)
+    address = f"sqlite:///{tmp_path}/study.db"
+    for n_trials in (11, 4):
+        sampler = TailCalibratedSampler(seed=0, n_startup_trials=8, constraints_func=_outside)
+        study = optuna.create_study(storage=address, study_name="s", sampler=sampler, load_if_exists=True)
+        study.optimize(_bowl, n_trials=n_trials)
+    assert _points(study) == _points(whole)
+
+
+def test_trials_without_constraint_values_count_for_the_objective_and_are_no_incumbents():
+    study = _constrained(method="tcgp")
+    distributions = {name: FloatDistribution(-2.0, 2.0) for name in ("x", "y")}
+    # Better than anything feasible, and nobody knows whether it is.
+    study.add_trial(create_trial(params={"x": 1.0, "y": -0.5}, distributions=distributions, value=0.0))
+    study.optimize(_bowl, n_trials=24)
+    feasible = [t.value for t in study.trials[1:] if max(_outside(t)) <= 0.0]
+    assert min(feasible) == pytest.approx(0.125, abs=5e-3)
+    assert study.best_trial.number == 0  # what Optuna makes of a trial without values
+    assert bridge.read_attribute(study.trials[-1], bridge.STATE)["n"] == 24  # the objective is known there
+
+
+def test_constraints_without_any_value_do_not_stop_a_study():
+    study = _study(3)
+    study.optimize(_bowl, n_trials=5)
+    study.sampler = TailCalibratedSampler(seed=0, n_startup_trials=3, constraints_func=_outside)
+    study.optimize(_bowl, n_trials=3)  # the first of them has no value to learn from
+    assert [len(bridge.constraints_of(t)) for t in study.trials] == [0] * 5 + [2] * 3
+
+
+def test_infinite_constraints_are_failures():
+    study = _study(4, constraints_func=lambda trial: (np.inf if trial.params["x"] > 0.0 else -1.0,))
+    study.optimize(_bowl, n_trials=12)
+    assert study.best_params["x"] <= 0.0
+
+
+@pytest.mark.skipif(not hasattr(optuna.trial.Trial, "set_constraint"), reason="Optuna 5.0 or later")
+def test_constraints_that_the_objective_sets_are_learned_too():
+    def objective(trial):
+        value = _bowl(trial)
+        trial.set_constraint("sum", trial.params["x"] + trial.params["y"])
+        return value
+
+    study = _study(8)
+    study.optimize(objective, n_trials=25)
+    assert study.best_value == pytest.approx(0.125, abs=5e-3)
+    names = bridge.read_attribute(study.trials[-1], bridge.STATE)["names"]
+    assert names == ["x", "y", "constraints:sum"]
+
+
+def test_constraints_of_pruned_trials_are_kept_and_those_of_failed_ones_not_asked_for():
+    def objective(trial):
+        _bowl(trial)
+        if trial.number == 0:
+            raise optuna.TrialPruned
+        raise RuntimeError
+
+    study = _constrained()
+    study.optimize(objective, n_trials=2, catch=(RuntimeError,))
+    assert [bool(bridge.constraints_of(t)) for t in study.trials] == [True, False]
+
+
+@pytest.mark.parametrize("answer", [3.0, ["much"], [np.nan]])
+def test_constraints_that_are_no_numbers_are_refused_with_a_sentence(answer):
+    study = _study(constraints_func=lambda trial: answer)
+    with pytest.raises(ValueError, match="constraints_func must return"):
+        study.optimize(_bowl, n_trials=1)
+    with pytest.raises(ValueError, match="constraints_func must be a function"):
+        TailCalibratedSampler(constraints_func=answer)
+
+
+def test_values_of_constraints_at_one_point_are_averaged():
+    one = told((0.5,), 1.0, [1.0, np.nan])
+    two = told((0.5,), 1.0, [2.0, 3.0])
+    (merged,) = stateless.merge([one, two])
+    assert merged.y == 1.0
+    assert merged.outputs == {"limit0": 1.5, "limit1": 3.0}
+
+
 # ---- spaces ----
 
 
@@ -524,6 +671,7 @@ def _check_study(address, log, n_trials):
         i, j = by_number[trial.number]
         assert (trial.params["i"], trial.params["j"]) == (i, j)
         assert trial.value == (i - 7) ** 2 + 0.5 * (j - 11) ** 2
+        assert bridge.constraints_of(trial) == {"0": i + j - 20.0}
     points = [tuple(x) for _, _, x in evaluations]
     assert len(set(points)) == len(points)
     assert len({worker for worker, _, _ in evaluations}) >= 2  # both took part

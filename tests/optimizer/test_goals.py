@@ -13,7 +13,8 @@ import pytest
 
 import tcgp
 from tcgp import Optimizer
-from tcgp.optimizer import read_campaign
+from tcgp.optimizer import JournalError, read_campaign
+from tcgp.report import report_from_journal
 
 BOX = {"width": (0.1, 2.0), "height": (0.1, 2.0)}
 GOALS = {"objective": "mass", "constraints": ["stress <= 2.5", "slack >= -0.5"]}
@@ -143,6 +144,90 @@ def test_bad_goals_get_one_sentence_before_anything_is_evaluated(goals, sentence
     with pytest.raises(ValueError, match=sentence):
         Optimizer(BOX, journal=tmp_path / "run.jsonl", **goals)
     assert not (tmp_path / "run.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    "constraints", [["width <= height"], [lambda p: p["width"] <= p["height"]]], ids=["text", "callable"]
+)
+def test_smc_among_known_constraints_is_refused_at_once(constraints):
+    with pytest.raises(ValueError, match="maximizer must be 'multistart' with constraints on parameters"):
+        Optimizer(BOX, maximizer="smc", constraints=constraints)
+
+
+def test_smc_with_learned_constraints_works():
+    result = tcgp.minimize(
+        simulate, BOX, n_evals=10, n_initial=8, rng=0, maximizer="smc", method="gp", **GOALS
+    )
+    assert result.nfev == 10
+
+
+@pytest.mark.parametrize("criterion", ["ei", "lcb"])
+def test_a_limit_without_any_number_leads_to_exploration(criterion):
+    goals = {"objective": "mass", "constraints": ["log(slack - 9) <= 0"]}  # not defined anywhere
+    result = tcgp.minimize(simulate, BOX, n_evals=8, n_initial=5, rng=0, criterion=criterion, **goals)
+    assert not result.success
+    sources = [proposal.source for proposal in result.optimizer.history.proposals]
+    assert sources == ["design"] * 5 + ["exploration"] * 3
+
+
+@pytest.mark.parametrize("method", ["tcgp", "regp", "ongp"])
+def test_fit_model_keeps_the_sign_of_the_user(method):
+    """Its predictions mirror those of the same run with negated values, the asymmetric law of onGP included."""
+
+    def loss(p):
+        return (p["width"] - 0.3) ** 2 + np.exp(p["height"])
+
+    options = {"n_evals": 16, "n_initial": 14, "rng": 0, "method": method}
+    low = tcgp.minimize(loss, BOX, **options).optimizer.fit_model()
+    high = tcgp.minimize(lambda p: -loss(p), BOX, **options, maximize=True).optimizer.fit_model()
+    points = [{"width": w, "height": h} for w, h in [(0.2, 0.3), (1.0, 1.9), (0.35, 0.12)]]
+    a, b = low.predict(points), high.predict(points)
+    np.testing.assert_array_equal(b.mean, -a.mean)
+    np.testing.assert_array_equal(b.sd, a.sd)
+    levels = np.array([[0.01], [0.3], [0.8]])
+    np.testing.assert_allclose(b.ppf(levels), -a.ppf(1.0 - levels), rtol=1e-9)
+    z = b.mean + b.sd * np.array([[-1.234], [0.321], [0.987]])  # at no atom of the law
+    np.testing.assert_allclose(b.cdf(z), 1.0 - a.cdf(-z), rtol=1e-9)
+    if method != "regp":  # which relaxes: at a data point others give back what the user's function gave
+        truth = [-loss(dict(zip(BOX, x, strict=True))) for x in high.points]
+        np.testing.assert_allclose(high.predict(high.points).mean, truth)
+    np.testing.assert_array_equal(high.y, -low.y)
+    assert high.threshold == -low.threshold
+    np.testing.assert_array_equal(high.leave_one_out.residuals, -low.leave_one_out.residuals)
+    codes = np.array([[0.2, 0.7]])
+    for ours, theirs, sign in zip(
+        high.predict_gradient(codes), low.predict_gradient(codes), (-1, 1, -1, 1), strict=True
+    ):
+        np.testing.assert_array_equal(ours, sign * theirs)
+    ours, theirs = (m.condition(codes, [sign * 2.0]) for m, sign in ((high, -1.0), (low, 1.0)))
+    np.testing.assert_array_equal(ours.predict_arrays(codes)[0], -theirs.predict_arrays(codes)[0])
+
+
+def test_a_run_with_constraints_that_are_no_text_can_be_read(tmp_path: Path):
+    path = tmp_path / "run.jsonl"
+    tcgp.minimize(
+        simulate,
+        BOX,
+        n_evals=9,
+        n_initial=7,
+        rng=0,
+        journal=path,
+        objective="mass",
+        constraints=["stress <= 2.5", "height <= 1.9", lambda p: p["width"] <= p["height"]],
+    )
+    read = Optimizer.read(path)
+    assert read.result().nfev == 9
+    assert read.update_model().y.shape == (9,)
+    assert read.region.labels == ("height <= 1.9",)
+    report_from_journal(path, tmp_path / "run.html")
+    for ask in (read.ask, lambda: read.ask(2), read.propose):
+        with pytest.raises(JournalError, match=r"give them to tcgp\.Optimizer\.resume"):
+            ask()
+    with pytest.raises(JournalError, match=r"has 1 constraints that are no text.*got 0"):
+        Optimizer.resume(path)
+    with Optimizer.resume(path, constraints=[lambda p: p["width"] <= p["height"]]) as resumed:
+        width, height = resumed.ask()
+    assert width <= height
 
 
 @pytest.mark.parametrize("criterion", ["ei", "lcb"])

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from tcgp._text import did_you_mean
 from tcgp.cli.console import UsageError, parse_duration
 from tcgp.goals import parameter_names
 from tcgp.optimizer import Settings
-from tcgp.optimizer.settings import split_constraints, wanted_output
+from tcgp.optimizer.settings import check_maximizer, split_constraints, wanted_output
 from tcgp.programs import Objective, Simulator, Template, find_program
 from tcgp.space import Categorical, Dimension, Integer, Real, Space
 
@@ -88,6 +89,7 @@ PROGRAM = ("command", "input", "timeout", "objective", "outputs", "environment")
 RUN = ("budget", "seed", "workers", "target", "max_time")
 KEYS = tuple(dict.fromkeys(("parameters", *PROGRAM, *RUN, *SETTINGS)))
 PLACES = ("file", "pattern", "key")
+INPUTS = ("none", "json", "file")
 
 # What other tools call these keys.
 ALIASES = {
@@ -309,8 +311,9 @@ def _program(content: Mapping[str, Any], space: Space, base: Path) -> Program | 
     environment = _environment(content)
     command = _command(content["command"], base, environment.get("PATH"))
     source = content.get("input", "none")
-    if source not in ("none", "json", "file"):
-        raise ValueError(f'\'input\' must be "none", "json" or "file", got {source!r}')
+    if source not in INPUTS:
+        hint = did_you_mean(source, INPUTS)
+        raise ValueError(f'\'input\' must be "none", "json" or "file", got {source!r}{hint}')
     _check_placeholders(command, space, source)
     timeout = _duration(content, "timeout")
     return Program(command, source, _objective(content), _outputs(content), timeout, environment)
@@ -369,7 +372,7 @@ def _outputs(content: Mapping[str, Any]) -> dict[str, Objective] | str | None:
     if not isinstance(table, Mapping) or not table or not all(isinstance(p, Mapping) for p in table.values()):
         raise ValueError(
             '\'outputs\' must be a table with lines such as mass = {key = "mass"}, or "json" for all numbers of a JSON '
-            f"object, got {table!r}"
+            f"object, got {table!r}{did_you_mean(table, ['json'])}"
         )
     return {name: _place(f"output {name!r}", place) for name, place in table.items()}
 
@@ -426,6 +429,7 @@ def _settings(content: Mapping[str, Any]) -> Settings:
 def _check_goals(settings: Settings, space: Space, program: Program | None) -> None:
     """Refuse goals about outputs that there are not."""
     goals = settings.goals(space)  # refuses constraints that cannot be read
+    check_maximizer(settings.maximizer, goals.known)
     if goals.known:
         from tcgp.region import Region  # loads SciPy
 

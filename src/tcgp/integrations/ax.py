@@ -5,20 +5,23 @@ Importing this module makes Ax able to read strategies with the node back from J
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from tcgp.integrations.stateless import ask
+from tcgp.expressions import parse_constraint
+from tcgp.integrations.stateless import ask, told
 from tcgp.optimizer import Settings, SpaceExhausted, check_positive_integer, check_seed
 from tcgp.optimizer.history import Evaluation
-from tcgp.space import Categorical, Dimension, Integer, Point, Real, Space
+from tcgp.space import Categorical, Dimension, Integer, Point, Real, Space, parameter_names
 
 try:
     from ax.core.data import Data
     from ax.core.experiment import Experiment
+    from ax.core.outcome_constraint import OutcomeConstraint
     from ax.core.parameter import (
         ChoiceParameter,
         DerivedParameter,
@@ -26,8 +29,9 @@ try:
         Parameter,
         RangeParameter,
     )
+    from ax.core.parameter_constraint import ParameterConstraint
     from ax.core.search_space import SearchSpace
-    from ax.core.types import TParameterization
+    from ax.core.types import ComparisonOp, TParameterization
     from ax.exceptions.core import SearchSpaceExhausted, UnsupportedError
     from ax.generation_strategy.external_generation_node import ExternalGenerationNode
     from ax.storage.json_store.registry import CORE_DECODER_REGISTRY
@@ -72,6 +76,10 @@ class TailCalibratedNode(ExternalGenerationNode):
     Completed trials make the model. Trials under way, abandoned or stopped early have no value: the model
     takes its own prediction for it, so that nobody goes there again. Failed trials lower the probability that
     a trial nearby will succeed. Ordered numeric choices are treated as steps, others as categories.
+
+    No point is proposed that violates a parameter constraint. Outcome constraints are learned: each gets a model of its
+    own, calibrated at its bound, and the criterion is weighed by the probability that all hold. A completed trial
+    without the metrics of a constraint counts for the objective; whether it is feasible is not known.
 
     Examples
     --------
@@ -127,7 +135,8 @@ class TailCalibratedNode(ExternalGenerationNode):
         self.epsilon = epsilon
         self.state = state
         self.trace = list(trace or [])
-        self._parameters: _Parameters | None = None
+        self._parameters: Parameters | None = None
+        self._n_limits = 0
         self.evaluations: list[Evaluation] = []
         self._unanswered: list[Point] = []
         given = {} if options is None else options
@@ -139,26 +148,27 @@ class TailCalibratedNode(ExternalGenerationNode):
     def update_generator_state(self, experiment: Experiment, data: Data) -> None:
         """Read the experiment: what was evaluated, what failed, and what has no value (yet)."""
         sign, metric = _objective(experiment)
-        parameters = _Parameters(experiment.search_space)
-        means = {
-            (row.trial_index, row.arm_name): row.mean
-            for row in data.df.itertuples()
-            if row.metric_name == metric
-        }
+        limits = _limits(experiment)
+        parameters = Parameters(experiment.search_space)
+        means: dict[tuple[int, str], dict[str, float]] = {}
+        for row in data.df.itertuples():
+            means.setdefault((row.trial_index, row.arm_name), {})[row.metric_name] = row.mean
         evaluations, unanswered = [], []
         for index, trial in experiment.trials.items():
             for arm in trial.arms:
                 x = parameters.point_of(arm.parameters)
                 if x is None:
                     continue
-                mean = means.get((index, arm.name))
+                outcomes = means.get((index, arm.name), {})
                 if trial.status.is_failed:
-                    evaluations.append(Evaluation.of(x, None, "the trial failed"))
-                elif trial.status.is_completed and mean is not None:
-                    evaluations.append(Evaluation.of(x, sign * mean))
+                    evaluations.append(told(x, None, reason="the trial failed"))
+                elif trial.status.is_completed and metric in outcomes:
+                    excesses = [_excess(limit, outcomes) for limit in limits]
+                    evaluations.append(told(x, sign * outcomes[metric], excesses))
                 else:
                     unanswered.append(x)
-        self._parameters, self.evaluations, self._unanswered = parameters, evaluations, unanswered
+        self._parameters, self._n_limits = parameters, len(limits)
+        self.evaluations, self._unanswered = evaluations, unanswered
 
     def get_next_candidate(self, pending_parameters: list[TParameterization]) -> TParameterization:
         """The next point, given also what Ax says is pending."""
@@ -187,6 +197,8 @@ class TailCalibratedNode(ExternalGenerationNode):
                 seed=int(seed),
                 state=self.state,
                 settings=settings,
+                n_limits=self._n_limits,
+                known=parameters.constraints,
             )
         except SpaceExhausted as error:
             raise SearchSpaceExhausted(str(error)) from error
@@ -199,19 +211,40 @@ class TailCalibratedNode(ExternalGenerationNode):
 CORE_DECODER_REGISTRY["TailCalibratedNode"] = TailCalibratedNode
 
 
-class _Parameters:
+class Parameters:
     """A search space of Ax as a `Space`: choices are numbered, fixed and derived parameters left out."""
 
     def __init__(self, search_space: SearchSpace) -> None:
-        if search_space.is_hierarchical or search_space.parameter_constraints:
+        if search_space.is_hierarchical:
             raise UnsupportedError(
-                "TailCalibratedNode handles no hierarchical search spaces and no parameter constraints: "
-                "use another node, or let such trials fail"
+                "TailCalibratedNode handles no hierarchical search spaces: use another node"
             )
         self.search_space = search_space
         kinds = (RangeParameter, ChoiceParameter)
         self.free = {name: p for name, p in search_space.parameters.items() if isinstance(p, kinds)}
         self.space = Space([_dimension(parameter) for parameter in self.free.values()])
+        self.constraints = [
+            c for constraint in search_space.parameter_constraints for c in self._known(constraint)
+        ]
+
+    def _known(self, constraint: ParameterConstraint) -> list[Any]:
+        """A parameter constraint as known constraints of the space."""
+        if constraint.is_equality:
+            raise UnsupportedError(
+                f"TailCalibratedNode handles no equality constraints: leave one of the parameters of {constraint} "
+                "out and compute it"
+            )
+        weights = {name: float(weight) for name, weight in constraint.constraint_dict.items()}
+        involved = [self.free[name] for name in weights]
+        if not all(isinstance(parameter, RangeParameter) for parameter in involved):
+            return [lambda x: constraint.check(self.from_point(x))]  # steps need not be equal
+        order = list(self.free)
+        terms = " + ".join(f"{weight!r} * x{order.index(name)}" for name, weight in weights.items())
+        parsed = parse_constraint(f"{terms} <= {float(constraint.bound)!r}", parameter_names(self.space))
+        known: list[Any] = [replace(part, text=str(constraint)) for part in parsed]
+        if any(parameter.digits is not None for parameter in involved):  # rounding may lead across the bound
+            known.append(lambda x: constraint.check(self.from_point(x)))
+        return known
 
     def point_of(self, values: Mapping[str, Any]) -> Point | None:
         """The point of a parameterization, or None if it is outside of the space."""
@@ -270,12 +303,33 @@ def _objective(experiment: Experiment) -> tuple[float, str]:
     config = experiment.optimization_config
     if config is None:
         raise UnsupportedError("the experiment has no optimization config: set an objective first")
-    if not config.objective.is_single_objective or config.outcome_constraints:
+    if not config.objective.is_single_objective:
         raise UnsupportedError(
-            "TailCalibratedNode optimizes one metric without outcome constraints, got the objective "
-            f"{config.objective.expression!r} and {len(config.outcome_constraints)} outcome constraints"
+            f"TailCalibratedNode optimizes one metric, got the objective {config.objective.expression!r}"
         )
     return (1.0 if config.objective.minimize else -1.0), config.objective.metric_names[0]
+
+
+def _limits(experiment: Experiment) -> list[OutcomeConstraint]:
+    """The outcome constraints, all with a bound that is a number."""
+    constraints: list[OutcomeConstraint] = experiment.optimization_config.outcome_constraints
+    for constraint in constraints:
+        if constraint.relative:
+            raise UnsupportedError(
+                "TailCalibratedNode handles no outcome constraints relative to a baseline: give "
+                f"{constraint.expression!r} a number"
+            )
+    return constraints
+
+
+def _excess(constraint: OutcomeConstraint, outcomes: Mapping[str, float]) -> float:
+    """How far outcomes lie beyond a constraint; NaN where they are not all known."""
+    weights = (weight for _, weight in constraint.metric_weights)
+    terms = [
+        w * outcomes.get(name, math.nan) for name, w in zip(constraint.metric_names, weights, strict=True)
+    ]
+    excess = float(sum(terms) - constraint.bound)
+    return excess if constraint.op == ComparisonOp.LEQ else -excess
 
 
 def _distinct(points: Iterable[Point]) -> list[Point]:

@@ -13,12 +13,14 @@ torch.Size([5])
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from tcgp import calibration, laws
 from tcgp._typing import FloatArray, RandomState
+from tcgp.methods.fit import above
 
 try:
     import torch
@@ -44,11 +46,18 @@ __all__ = [
     "GeneralizedNormal",
     "GeneralizedNormalPosterior",
     "TailCalibratedExpectedImprovement",
+    "TailCalibratedLogConstrainedExpectedImprovement",
     "TailCalibratedLogExpectedImprovement",
+    "TailCalibratedLogProbabilityOfFeasibility",
     "TailCalibratedModel",
     "TailCalibratedUpperConfidenceBound",
     "calibrate",
+    "calibrate_limits",
 ]
+
+# As in BoTorch: for each output with limits the lower and the upper one, or None; and the laws that belong to them.
+Limits: TypeAlias = Mapping[int, tuple[float | None, float | None]]
+LimitLaws: TypeAlias = Mapping[int, tuple[Any, Any]]
 
 # BoTorch's own floor for the variance of an analytic acquisition function.
 _MIN_VARIANCE = 1e-12
@@ -60,6 +69,7 @@ def calibrate(
     delta: float = 0.05,
     maximize: bool = True,
     previous: GeneralizedNormal | None = None,
+    level: float | None = None,
     p_min: float = 0.015,
     w_max: float | None = None,
     criterion: str = "joint",
@@ -84,6 +94,9 @@ def calibrate(
     previous : GeneralizedNormal, optional
         Law of the previous iteration. The threshold stays where it was if too little of the domain lies
         beyond the new one; without ``previous`` it is the quantile.
+    level : float, optional
+        The value at which decisions are taken, if that is not the best observation: the limit of a constraint. Then
+        ``delta`` is the level of the quantile of the observations that violate it; see `calibrate_limits`.
     p_min : float
         Smallest share of the domain beyond a threshold that lets it move.
     w_max : float, optional
@@ -119,11 +132,58 @@ def calibrate(
     sign = -1.0 if maximize else 1.0
     weights = calibration.design_weights(_inputs(model), w_max=w_max)
     last = None if previous is None or previous.threshold is None else sign * previous.threshold
+    delta = above(None if level is None else sign * level, delta, sign * y)
     threshold = calibration.next_threshold(sign * y, weights, delta=delta, p_min=p_min, previous=last)
     law = calibration.tail_law(
         sign * mean, sd, sign * y, weights, threshold, criterion=criterion, search=search, rng=rng
     ).law
     return GeneralizedNormal(float(law.beta), float(law.scale), sign * threshold, maximize)
+
+
+def calibrate_limits(
+    model: Model, constraints: Limits, *, previous: LimitLaws | None = None, **options: Any
+) -> dict[int, tuple[GeneralizedNormal | None, GeneralizedNormal | None]]:
+    """Laws of outputs with limits, each calibrated at its limit.
+
+    Parameters
+    ----------
+    model : Model
+        Fitted exact GPs, one for each output, such as a `ModelListGP`.
+    constraints : mapping
+        As in BoTorch's ``LogConstrainedExpectedImprovement``: from the index of an output to its lower and its upper
+        limit, None where there is none.
+    previous : mapping, optional
+        What the previous iteration returned.
+    **options
+        Further arguments of `calibrate`.
+
+    Returns
+    -------
+    dict
+        From the index of an output to the laws at its lower and its upper limit.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from botorch.models import ModelListGP, SingleTaskGP
+    >>> from tcgp.integrations.botorch import calibrate_limits
+    >>> X = torch.linspace(0, 1, 15, dtype=torch.double)[:, None]
+    >>> model = ModelListGP(SingleTaskGP(X, (6 * X).sin()), SingleTaskGP(X, (5 * X).exp()))
+    >>> lower, upper = calibrate_limits(model, {1: (None, 20.0)})[1]
+    >>> lower is None, upper.threshold > 20.0
+    (True, True)
+    """
+    found: dict[int, tuple[GeneralizedNormal | None, GeneralizedNormal | None]] = {}
+    for i, limits in _check_limits(model, constraints).items():
+        output = model if model.num_outputs == 1 else model.subset_output([i])
+        # An upper limit is about how low values get, a lower one about how high.
+        last = (previous or {}).get(i, (None, None))
+        lower, upper = (
+            None if limit is None else calibrate(output, maximize=top, level=limit, previous=law, **options)
+            for limit, law, top in zip(limits, last, (True, False), strict=True)
+        )
+        found[i] = (lower, upper)
+    return found
 
 
 class _TailCalibrated(AnalyticAcquisitionFunction):
@@ -144,11 +204,8 @@ class _TailCalibrated(AnalyticAcquisitionFunction):
         self.law = _as_torch_law(law)
         self.maximize = maximize
         # A transform may turn the sign, and then the caller knows what is maximized.
-        if posterior_transform is None and self.law.maximize not in (None, maximize):
-            raise ValueError(
-                f"the law was calibrated with maximize={self.law.maximize}, in the other tail than "
-                f"{type(self).__name__}(maximize={maximize}) looks at: use the same for both"
-            )
+        if posterior_transform is None:
+            _check_tail(self.law, maximize, type(self).__name__)
 
     def _location_and_scale(self, X: Tensor) -> tuple[Tensor, Tensor]:
         """Posterior mean and standard deviation, of shape ``batch_shape``, given ``batch_shape x 1 x d``."""
@@ -274,6 +331,121 @@ class TailCalibratedUpperConfidenceBound(_TailCalibrated):
         """The bound at the points X, of shape ``batch_shape x 1 x d``; the result has shape ``batch_shape``."""
         mean, sd = self._location_and_scale(X)
         return (mean if self.maximize else -mean) - self.law.ppf(self.epsilon) * sd
+
+
+class TailCalibratedLogProbabilityOfFeasibility(AnalyticAcquisitionFunction):
+    """Logarithm of the probability that outputs keep their limits, each under a law calibrated at the limit.
+
+    It is the sum over the limits of ``law.logcdf`` of the standardized distance to the limit, accurate in the far tail.
+    An output with two limits has two terms, one for each.
+
+    Parameters
+    ----------
+    model : Model
+        Fitted GPs, one for each output.
+    constraints : mapping
+        From the index of an output to its lower and its upper limit, None where there is none.
+    laws : mapping
+        From `calibrate_limits`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from botorch.models import ModelListGP, SingleTaskGP
+    >>> from tcgp.integrations.botorch import TailCalibratedLogProbabilityOfFeasibility, calibrate_limits
+    >>> X = torch.linspace(0, 1, 15, dtype=torch.double)[:, None]
+    >>> model = ModelListGP(SingleTaskGP(X, (6 * X).sin()), SingleTaskGP(X, (5 * X).exp()))
+    >>> limits = {1: (None, 20.0)}
+    >>> feasibility = TailCalibratedLogProbabilityOfFeasibility(model, limits, calibrate_limits(model, limits))
+    >>> feasibility(torch.tensor([[[0.1]], [[0.9]]], dtype=torch.double)).exp().round(decimals=2)
+    tensor([1., 0.], dtype=torch.float64, grad_fn=<RoundBackward1>)
+    """
+
+    _log: bool = True
+
+    def __init__(self, model: Model, constraints: Limits, laws: LimitLaws) -> None:
+        super().__init__(model=model, allow_multi_output=True)
+        self.posterior_transform = None
+        self.terms = _terms(_check_limits(model, constraints), laws)
+
+    @t_batch_mode_transform(expected_q=1)
+    def forward(self, X: Tensor) -> Tensor:
+        """Log probability at the points X, of shape ``batch_shape x 1 x d``; the result has shape ``batch_shape``."""
+        return self._log_feasible(*self._means_and_scales(X))
+
+    def _means_and_scales(self, X: Tensor) -> tuple[Tensor, Tensor]:
+        """Posterior means and standard deviations, of shape ``batch_shape x m``, given ``batch_shape x 1 x d``."""
+        posterior = self.model.posterior(X=X)
+        return posterior.mean.squeeze(-2), posterior.variance.clamp_min(_MIN_VARIANCE).sqrt().squeeze(-2)
+
+    def _log_feasible(self, mean: Tensor, sd: Tensor) -> Tensor:
+        total = torch.zeros_like(mean[..., 0])
+        for i, limit, sign, law in self.terms:
+            total = total + law.logcdf(sign * (limit - mean[..., i]) / sd[..., i])
+        return total
+
+
+class TailCalibratedLogConstrainedExpectedImprovement(TailCalibratedLogProbabilityOfFeasibility):
+    """Log expected improvement plus the log probability of feasibility: BoTorch's log constrained EI, calibrated.
+
+    Parameters
+    ----------
+    model : Model
+        Fitted GPs, one for each output, such as a `ModelListGP`.
+    best_f : float or Tensor
+        Best value observed so far at a point that keeps all limits.
+    objective_index : int
+        Index of the output to optimize.
+    constraints : mapping
+        From the index of an output to its lower and its upper limit, None where there is none.
+    laws : mapping
+        From `calibrate_limits`.
+    law : GeneralizedNormal, optional
+        Of the objective, from `calibrate`; the normal one by default, so that the improvement is BoTorch's own.
+    maximize : bool
+
+    Examples
+    --------
+    >>> import torch
+    >>> from botorch.models import ModelListGP, SingleTaskGP
+    >>> from tcgp.integrations.botorch import TailCalibratedLogConstrainedExpectedImprovement, calibrate_limits
+    >>> X = torch.linspace(0, 1, 15, dtype=torch.double)[:, None]
+    >>> model = ModelListGP(SingleTaskGP(X, (6 * X).sin()), SingleTaskGP(X, (5 * X).exp()))
+    >>> limits = {1: (None, 20.0)}
+    >>> laws = calibrate_limits(model, limits)
+    >>> acquisition = TailCalibratedLogConstrainedExpectedImprovement(model, 0.9, 0, limits, laws)
+    >>> acquisition(torch.rand(5, 1, 1, dtype=torch.double)).shape
+    torch.Size([5])
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        best_f: float | Tensor,
+        objective_index: int,
+        constraints: Limits,
+        laws: LimitLaws,
+        *,
+        law: GeneralizedNormal | None = None,
+        maximize: bool = True,
+    ) -> None:
+        if objective_index in constraints:
+            raise ValueError(f"constraints must not be about the objective, got {objective_index} for both")
+        super().__init__(model, constraints, laws)
+        self.objective_index = objective_index
+        self.law = _NORMAL if law is None else _as_torch_law(law)
+        _check_tail(self.law, maximize, type(self).__name__)
+        self.maximize = maximize
+        self.register_buffer("best_f", torch.as_tensor(best_f))
+
+    @t_batch_mode_transform(expected_q=1)
+    def forward(self, X: Tensor) -> Tensor:
+        """Its value at the points X, of shape ``batch_shape x 1 x d``; the result has shape ``batch_shape``."""
+        means, sds = self._means_and_scales(X)
+        mean, sd = means[..., self.objective_index], sds[..., self.objective_index]
+        best_f = self.best_f.to(mean)
+        gap = (mean - best_f if self.maximize else best_f - mean) / sd
+        return sd.log() + self.law.log_improvement(gap) + self._log_feasible(means, sds)
 
 
 class GeneralizedNormalPosterior(Posterior):
@@ -541,10 +713,54 @@ def _as_torch_law(law: GeneralizedNormal | laws.GeneralizedNormal | laws.Normal)
     if isinstance(law, GeneralizedNormal):
         return law
     if isinstance(law, laws.Normal):
-        return GeneralizedNormal(2.0, 2.0**0.5)
+        return _NORMAL
     if isinstance(law, laws.GeneralizedNormal):
         return GeneralizedNormal(float(law.beta), float(law.scale))
     raise TypeError(f"law must be a GeneralizedNormal, as calibrate(model) returns it, got {law!r}")
+
+
+_NORMAL = GeneralizedNormal(2.0, 2.0**0.5)
+
+
+def _check_tail(law: GeneralizedNormal, maximize: bool, user: str) -> None:
+    """Refuse a law that was calibrated in the other tail."""
+    if law.maximize not in (None, maximize):
+        raise ValueError(
+            f"the law was calibrated with maximize={law.maximize}, in the other tail than "
+            f"{user}(maximize={maximize}) looks at: use the same for both"
+        )
+
+
+def _check_limits(model: Model, constraints: Limits) -> Limits:
+    """Refuse limits that are about no output, or that leave nothing."""
+    if not constraints:
+        raise ValueError("constraints must have at least one limit, got none")
+    for i, (lower, upper) in constraints.items():
+        if not 0 <= i < model.num_outputs:
+            raise ValueError(f"constraints must be about the outputs 0 to {model.num_outputs - 1}, got {i}")
+        if lower is None and upper is None:
+            raise ValueError(f"constraints must give output {i} a limit, got (None, None)")
+        if lower is not None and upper is not None and lower >= upper:
+            raise ValueError(
+                f"constraints must give output {i} a lower limit below the upper, got {lower}, {upper}"
+            )
+    return constraints
+
+
+def _terms(constraints: Limits, laws: LimitLaws) -> list[tuple[int, float, float, GeneralizedNormal]]:
+    """For each limit its output, its value, 1 for an upper and -1 for a lower one, and its law."""
+    terms = []
+    for i, limits in constraints.items():
+        if i not in laws:
+            raise ValueError(f"laws must have those of output {i}: give what calibrate_limits returns")
+        for limit, law, sign in zip(limits, laws[i], (-1.0, 1.0), strict=True):
+            if limit is None:
+                continue
+            if law is None:
+                raise ValueError(f"laws must have one for the limit {limit} of output {i}, got None")
+            _check_tail(_as_torch_law(law), sign < 0.0, f"the limit {limit} of output {i} ")
+            terms.append((i, float(limit), sign, _as_torch_law(law)))
+    return terms
 
 
 def _leading(values: Tensor, mean: Tensor) -> Tensor:

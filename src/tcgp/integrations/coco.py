@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
@@ -35,8 +35,9 @@ def solve(problem: Any, budget: int, **options: Any) -> Result:
     Parameters
     ----------
     problem : cocoex.Problem or ioh problem
-        One objective, no constraints. Real and integer variables are both fine; a problem of IOHprofiler that
-        is to be maximized is.
+        With one objective. Constraints (``bbob-constrained``) are learned; a result without a feasible point has
+        ``success=False``. Real and integer variables are both fine; a problem of IOHprofiler that is to be maximized
+        is.
     budget : int
         Number of evaluations, the initial design included. The run ends earlier if the problem reports that
         its final target is hit.
@@ -72,7 +73,7 @@ class Solver:
         Source of all randomness; every run draws a seed from it.
     log : str or os.PathLike, optional
         File to which a line is added for every evaluation, as comma-separated values: problem, number,
-        value, best value, beta, lambda, threshold.
+        value, best value that keeps all constraints, beta, lambda, threshold.
     n_initial : int, optional
         Size of the initial design; 10 per variable by default, 4 with method "auto", at most half of the budget.
     **options
@@ -118,7 +119,8 @@ class Solver:
         task = _read(problem)
         method = self.options.get("method", Settings.method)
         n_initial = self.n_initial or default_size(method, len(task.space), self.budget)
-        optimizer = Optimizer(task.space, n_initial=n_initial, rng=self._rng, **self.options)
+        options = {**_goals(task.n_limits), **self.options}
+        optimizer = Optimizer(task.space, n_initial=n_initial, rng=self._rng, **options)
         self._show(None)
         with self._open_log() as file:
             write = csv.writer(file).writerow if file is not None else _ignore
@@ -128,9 +130,12 @@ class Solver:
                 except SpaceExhausted:
                     break
                 self._show(proposal.trace)
-                value = float(problem(task.as_argument(proposal.x)))
-                optimizer.tell(proposal.x, task.sign * value)
-                best = task.sign * float(optimizer.result().fun)
+                x = task.as_argument(proposal.x)
+                limits = problem.constraint(x) if task.n_limits else ()
+                value = float(problem(x))
+                optimizer.tell(proposal.x, _answer(task.sign * value, limits))
+                found = optimizer.history.best
+                best = math.nan if found is None or found.y is None else task.sign * found.y
                 number = len(optimizer.evaluations)
                 write([task.name, number, value, best, self.beta, self.lambda_, self.threshold])
         return optimizer.result()
@@ -160,6 +165,7 @@ class _Task:
     sign: float  # -1 if the problem is to be maximized
     as_argument: Callable[[Point], Any]
     is_solved: Callable[[], bool]
+    n_limits: int = 0  # constraints, which hold where they are at most 0
 
 
 def _read(problem: Any) -> _Task:
@@ -174,10 +180,9 @@ def _read(problem: Any) -> _Task:
 
 
 def _read_coco(problem: Any) -> _Task:
-    if problem.number_of_objectives != 1 or problem.number_of_constraints:
+    if problem.number_of_objectives != 1:
         raise ValueError(
-            f"the problem {problem.id} has {problem.number_of_objectives} objectives and "
-            f"{problem.number_of_constraints} constraints: only one objective and no constraints can be handled"
+            f"problem must have one objective, got {problem.id} with {problem.number_of_objectives} objectives"
         )
     n_integers = problem.number_of_integer_variables  # the first ones, by COCO's convention
     bounds = list(zip(problem.lower_bounds, problem.upper_bounds, strict=True))
@@ -189,6 +194,7 @@ def _read_coco(problem: Any) -> _Task:
         sign=1.0,
         as_argument=lambda x: np.array(x, dtype=np.float64),
         is_solved=lambda: bool(problem.final_target_hit),
+        n_limits=problem.number_of_constraints,
     )
 
 
@@ -203,6 +209,19 @@ def _read_ioh(problem: Any) -> _Task:
         as_argument=list,
         is_solved=lambda: bool(problem.state.final_target_found),
     )
+
+
+def _goals(n_limits: int) -> dict[str, Any]:
+    """Arguments of the optimizer for a problem with constraints."""
+    limits = [f"limit{k} <= 0" for k in range(n_limits)]
+    return {"objective": "value", "constraints": limits} if limits else {}
+
+
+def _answer(value: float, limits: Sequence[float]) -> float | dict[str, float]:
+    """The value, with those of the constraints if there are some."""
+    if not len(limits):
+        return value
+    return {"value": value, **{f"limit{k}": float(limit) for k, limit in enumerate(limits)}}
 
 
 def _ignore(row: object) -> None:

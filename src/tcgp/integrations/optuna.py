@@ -17,14 +17,14 @@ import math
 import threading
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from tcgp.integrations.stateless import ask
+from tcgp.integrations.stateless import ask, told
 from tcgp.optimizer import Settings, SpaceExhausted, check_positive_integer, check_seed
-from tcgp.optimizer.history import SAME_POINT, Evaluation, Proposal
+from tcgp.optimizer.history import SAME_POINT, Proposal
 from tcgp.space import LARGEST_RANGE, Categorical, Dimension, Integer, Point, Real, Space
 
 try:
@@ -50,6 +50,9 @@ logger = logging.getLogger("tcgp")
 # System attributes of a trial: the point it was given, whether that is final, and the state of the model.
 POINT, SETTLED, STATE = "tcgp:point", "tcgp:settled", "tcgp:state"
 
+# Where Optuna keeps the values of constraints: a list under this key, or one value under "constraints:name".
+CONSTRAINTS = "constraints"
+
 # A relational storage holds no longer attribute than 2045 characters.
 _ATTRIBUTE_LENGTH = 2000
 
@@ -67,7 +70,7 @@ class TailCalibratedSampler(BaseSampler):
     Every worker reads the study, never its own memory: any number of processes may share a study, and one
     that stops can be started again. What the model was is kept with each trial, as user attributes:
     ``tcgp:method``, ``tcgp:log_ei``, and where the method has them ``tcgp:beta``, ``tcgp:lambda`` and
-    ``tcgp:threshold``.
+    ``tcgp:threshold``; with constraints also ``tcgp:log_feasible``, the log probability that all hold.
 
     Parameters
     ----------
@@ -87,12 +90,20 @@ class TailCalibratedSampler(BaseSampler):
         Level of the lower confidence bound.
     options : mapping, optional
         Options of the method, such as ``{"delta": 0.1}``; see `tcgp.fit_model`.
+    constraints_func : callable, optional
+        As in Optuna's ``GPSampler``: takes a trial that has ended and returns a sequence of numbers, kept with
+        the trial. A constraint holds where its number is at most 0. Constraints that the objective sets itself
+        (``trial.set_constraint``, from Optuna 5.0 on) need no function.
 
     Notes
     -----
     The model knows completed trials. Running and pruned trials, and trials that were enqueued, have no value:
     the model takes its own prediction for it, so that nobody goes there again. Failed trials, and those that
     gave an infinite value, lower the probability that a trial nearby will succeed.
+
+    Each constraint gets a model of its own, calibrated at 0, and the criterion is weighed by the probability that all
+    hold. A completed trial without a constraint's value counts for the objective; whether it is feasible is not known.
+    ``study.best_trial`` is the best of those that Optuna takes to be feasible.
 
     Parameters that not every completed trial has (conditional ones), or whose range changes, are drawn at
     random, independently of the others.
@@ -122,8 +133,12 @@ class TailCalibratedSampler(BaseSampler):
         maximizer: str = "multistart",
         epsilon: float = 0.1,
         options: Mapping[str, Any] | None = None,
+        constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
     ) -> None:
         check_positive_integer("n_startup_trials", n_startup_trials)
+        if constraints_func is not None and not callable(constraints_func):
+            raise ValueError(f"constraints_func must be a function or None, got {constraints_func!r}")
+        self._constraints_func = constraints_func
         self._settings: dict[str, Any] = {
             "method": method,
             "criterion": criterion,
@@ -167,6 +182,21 @@ class TailCalibratedSampler(BaseSampler):
         rng = np.random.default_rng([self.seed_for(trial), zlib.crc32(param_name.encode())])
         return _draw(param_distribution, rng)
 
+    def after_trial(
+        self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
+    ) -> None:
+        """Keep the values of the constraints with a trial that has ended, unless it has failed."""
+        if self._constraints_func is None or state not in (TrialState.COMPLETE, TrialState.PRUNED):
+            return
+        answer = self._constraints_func(trial)
+        try:
+            excesses = tuple(float(value) for value in answer)
+        except (TypeError, ValueError):
+            raise ValueError(f"constraints_func must return a sequence of numbers, got {answer!r}") from None
+        if any(math.isnan(excess) for excess in excesses):
+            raise ValueError(f"constraints_func must return numbers, got {answer!r}")
+        study._storage.set_trial_system_attr(trial._trial_id, CONSTRAINTS, excesses)
+
     def seed_for(self, trial: FrozenTrial) -> int:
         """Seed of one trial."""
         return int(
@@ -197,22 +227,33 @@ class TailCalibratedSampler(BaseSampler):
     ) -> tuple[Proposal, dict[str, Any] | None]:
         """What the model makes of the other trials."""
         sign = _sign(study)
+        complete = [other for other in others if other.state == TrialState.COMPLETE]
+        limits = sorted({key for other in complete for key in constraints_of(other)})
         evaluations, pending = [], []
         for other in others:
             x = parameters.point_of(other)
             if x is None:
                 continue
             if other.state == TrialState.COMPLETE:
-                evaluations.append(Evaluation.of(x, sign * other.values[0]))
+                excesses = constraints_of(other)
+                known = [excesses.get(key, math.nan) for key in limits]
+                evaluations.append(told(x, sign * other.values[0], known))
             elif other.state == TrialState.FAIL:
-                evaluations.append(Evaluation.of(x, None))
+                evaluations.append(told(x, None))
             else:
                 pending.append(x)
-        state = latest_state(others, parameters.names, n=len(evaluations))
+        names = [*parameters.names, *(f"{CONSTRAINTS}:{key}" for key in limits)]
+        state = latest_state(others, names, n=len(evaluations))
         proposal, new = ask(
-            parameters.space, evaluations, pending, seed=seed, state=state, settings=self._settings
+            parameters.space,
+            evaluations,
+            pending,
+            seed=seed,
+            state=state,
+            settings=self._settings,
+            n_limits=len(limits),
         )
-        return proposal, new and {"names": parameters.names, "told": len(evaluations), **new}
+        return proposal, new and {"names": names, "told": len(evaluations), **new}
 
     def settle(self, study: Study, trial: FrozenTrial, parameters: Parameters, x: Point) -> bool:
         """Whether the point may be kept: no other trial has it.
@@ -254,7 +295,7 @@ class TailCalibratedSampler(BaseSampler):
             log.write(STATE, state)
         trace = proposal.trace or {}
         names = {"scale": "lambda"}
-        for name in ("method", "beta", "scale", "threshold", "log_ei"):
+        for name in ("method", "beta", "scale", "threshold", "log_ei", "log_feasible"):
             value = trace.get(name)
             if value is not None:
                 value = _sign(study) * value if name == "threshold" else value
@@ -329,6 +370,15 @@ def read_attribute(trial: FrozenTrial, key: str) -> Any:
         return None
     n, text = attributes[key]
     return json.loads(text + "".join(attributes[f"{key}:{i}"] for i in range(1, n)))
+
+
+def constraints_of(trial: FrozenTrial) -> dict[str, float]:
+    """Values of the constraints of a trial, by name; those of ``constraints_func`` are called 0, 1, ..."""
+    attributes = trial.system_attrs
+    values = {str(i): float(value) for i, value in enumerate(attributes.get(CONSTRAINTS) or ())}
+    prefix = f"{CONSTRAINTS}:"
+    named = {key[len(prefix) :]: float(v) for key, v in attributes.items() if key.startswith(prefix)}
+    return {**values, **named}
 
 
 def _known_parameters(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:

@@ -106,11 +106,12 @@ class Acquisition:
             logger.warning("models are fitted to %d of the %d values from here on", len(rows), len(y))
             self._has_said_part = True
         model, record = self.surrogate.fit(U[rows], y[rows], turn=turn, seed=seed, level=level, n=len(y))
-        fits = [self._fit_limit(k, rows, turn) for k in range(len(self.limit_surrogates))]
-        records = {str(k): record for k, (_, record) in enumerate(fits) if record is not None}
+        known = np.isfinite(self.history.excesses).any(axis=0)  # without a number there is nothing to model
+        fits = {k: self._fit_limit(k, rows, turn) for k in np.flatnonzero(known).tolist()}
+        records = {str(k): record for k, (_, record) in fits.items() if record is not None}
         if records:
             record = {**(record or {}), "limits": records}
-        return Models(model, tuple(model for model, _ in fits)), record
+        return Models(model, tuple(model for model, _ in fits.values())), record
 
     def _fit_limit(self, k: int, rows: IntArray, turn: int) -> tuple[Model, dict[str, Any] | None]:
         """The model of how far an output lies above its limit: decisions are taken at 0."""
@@ -137,6 +138,8 @@ class Acquisition:
 
     def best_new_point(self, models: Models) -> Point | None:
         """The new point with the largest criterion, or None if the criterion knows none worth evaluating."""
+        if self.best is None and not models.limits:  # limits that nothing is known about
+            return None
         models = Models(self.informed(models.objective), tuple(map(self._believing, models.limits)))
         criterion = self.criterion(models)
         for x in self._ranked(criterion, models.objective):

@@ -29,7 +29,13 @@ from tcgp.optimizer.journal import (
 )
 from tcgp.optimizer.proposer import Proposer
 from tcgp.optimizer.replay import Campaign, read_campaign, replay
-from tcgp.optimizer.settings import Settings, check_positive_integer, split_constraints, wanted_output
+from tcgp.optimizer.settings import (
+    Settings,
+    check_maximizer,
+    check_positive_integer,
+    split_constraints,
+    wanted_output,
+)
 from tcgp.optimizer.streams import Streams
 from tcgp.space import Space
 
@@ -37,6 +43,7 @@ if TYPE_CHECKING:
     from tcgp.methods.surrogate import Surrogate
     from tcgp.models import Model
     from tcgp.optimizer.result import Result
+    from tcgp.region import Region
 
 __all__ = ["Optimizer"]
 
@@ -96,7 +103,8 @@ class Optimizer:
     rng : int, numpy.random.Generator or None
         Source of all randomness. None draws a seed, which the journal keeps.
     maximizer : {"multistart", "smc"}
-        How the criterion is maximized: gradient search from many starts, or the paper's SMC + SLSQP.
+        How the criterion is maximized: gradient search from many starts, or the paper's SMC + SLSQP, which knows no
+        constraints on parameters.
     journal : str or os.PathLike, optional
         File in which every ask and tell is kept; it must not exist. `resume` continues from it.
     initial_design : {"uniform", "lhs", "sobol"}
@@ -155,6 +163,7 @@ class Optimizer:
             options={} if options is None else options,
         )
         history = History(parameters, settings.goals(parameters))
+        check_maximizer(settings.maximizer, [*others, *history.goals.known])
         self._begin(parameters, settings.completed(len(parameters)), Streams.of(rng), history, others)
         if journal is not None:
             self._start_journal(journal)
@@ -166,6 +175,7 @@ class Optimizer:
         self._streams = streams
         self._proposer = Proposer(space, settings, history, streams, [*history.goals.known, *constraints])
         self._n_not_journaled = len(constraints)
+        self._n_missing = 0  # constraints that a journal has not kept
         self._journal: Journal | DetachedJournal | None = None
         self._reoffered: deque[Proposal] = deque()
         self._lock = threading.RLock()
@@ -195,7 +205,10 @@ class Optimizer:
         try:
             if opened.record is None:
                 raise JournalError(f"the journal {str(journal)!r} is empty: there is nothing to resume")
-            optimizer = cls._of(replay(opened.record, str(journal)), split_constraints(constraints)[1])
+            campaign, others = replay(opened.record, str(journal)), split_constraints(constraints)[1]
+            if len(others) != _constraints_not_kept(campaign):
+                raise _not_kept(_constraints_not_kept(campaign), f", got {len(others)}")
+            optimizer = cls._of(campaign, others)
         except BaseException:
             opened.close()
             raise
@@ -208,19 +221,16 @@ class Optimizer:
     def read(cls, journal: str | os.PathLike[str]) -> Optimizer:
         """The optimizer that a journal records, to look at, also while another process writes to it.
 
-        It has no journal: what it is told is kept nowhere.
+        It has no journal: what it is told is kept nowhere. If the run has constraints that are no text, which its
+        journal cannot keep, the optimizer looks at the run without them, and refuses to ask.
         """
         campaign = read_campaign(journal)
-        return cls._of(campaign, [None] * campaign.header.get("constraints_not_kept", 0))
+        optimizer = cls._of(campaign, [])
+        optimizer._n_missing = _constraints_not_kept(campaign)
+        return optimizer
 
     @classmethod
     def _of(cls, campaign: Campaign, constraints: Sequence[Any]) -> Optimizer:
-        n = campaign.header.get("constraints_not_kept", 0)
-        if len(constraints) != n:
-            raise JournalError(
-                f"the run has {n} constraints that are no text, which its journal cannot keep: give them to "
-                f"tcgp.Optimizer.resume(journal, constraints=[...]), got {len(constraints)}"
-            )
         optimizer = cls.__new__(cls)
         streams = Streams(campaign.seed)
         optimizer._begin(campaign.space, campaign.settings, streams, campaign.history, constraints)
@@ -264,6 +274,8 @@ class Optimizer:
     def propose(self) -> Proposal:
         """Next point to evaluate, with its number and where it comes from: `ask` for the curious."""
         self._check_open()
+        if self._n_missing:
+            raise _not_kept(self._n_missing)
         if not self._reoffered:
             proposal = self._proposer.propose()
             with self._kept({"event": "ask", **asdict(proposal)}):
@@ -371,6 +383,11 @@ class Optimizer:
         return list(self._proposer.acquisition.limit_surrogates)
 
     @property
+    def region(self) -> Region | None:
+        """The part of the space that known constraints allow; None if there are none."""
+        return self._proposer.region
+
+    @property
     def model(self) -> Model | None:
         """Model behind the last point that one chose, on the unit cube; None before that, and after a resume.
 
@@ -391,7 +408,9 @@ class Optimizer:
         -------
         SpaceModel
             A `tcgp.Model` whose ``predict`` takes points in the user's units: mappings where parameters have names, and
-            choices by their names. With ``maximize`` it is a model of the negated values.
+            choices by their names. Values keep the sign that the user gave them: with ``maximize`` large ones are the
+            good ones, and the model is calibrated above its threshold. ``Prediction.expected_improvement(best)`` is
+            always about values below ``best``.
 
         Examples
         --------
@@ -408,7 +427,7 @@ class Optimizer:
         U, y = self.history.successes
         box = [(0.0, 1.0)] * self.space.dim
         model = fit_model(U, y, self.settings.method, bounds=box, rng=self.seed, **self.settings.options)
-        return model.over(self.space)
+        return model.over(self.space, negated=self.settings.maximize)
 
     @property
     def seed(self) -> int:
@@ -482,6 +501,18 @@ class Optimizer:
             header["constraints_not_kept"] = self._n_not_journaled
         journal.start({"software": f"tcgp {__version__}", **header})
         self._journal = journal
+
+
+def _constraints_not_kept(campaign: Campaign) -> int:
+    """Number of the constraints of a run that are no text."""
+    return int(campaign.header.get("constraints_not_kept", 0))
+
+
+def _not_kept(n: int, end: str = "") -> JournalError:
+    return JournalError(
+        f"the run has {n} constraints that are no text, which its journal cannot keep: give them to "
+        f"tcgp.Optimizer.resume(journal, constraints=[...]){end}"
+    )
 
 
 def _is_batch(x: object) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tcgp._text import did_you_mean
 from tcgp.goals import Goals
 from tcgp.methods.options import check_options
 from tcgp.methods.portfolio import check_method, options_of
@@ -17,6 +18,7 @@ from tcgp.space import Space
 __all__ = [
     "Settings",
     "check_choice",
+    "check_maximizer",
     "check_positive_integer",
     "check_seed",
     "split_constraints",
@@ -100,7 +102,17 @@ class Settings:
 def check_choice(name: str, value: object, choices: Collection[str]) -> None:
     """Refuse a value that is not one of the choices."""
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+        hint = did_you_mean(value, choices)
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}{hint}")
+
+
+def check_maximizer(maximizer: str, known_constraints: Collection[object]) -> None:
+    """Refuse SMC among constraints on parameters."""
+    if maximizer != "multistart" and known_constraints:
+        raise ValueError(
+            "maximizer must be 'multistart' with constraints on parameters, among which SMC does not search, got "
+            f"{maximizer!r}"
+        )
 
 
 def check_seed(name: str, value: object) -> int:

@@ -171,7 +171,7 @@ class RunView:
         space = getattr(getattr(result, "optimizer", None), "space", None)
         points = [list(x) for x in result.x_iters]
         d = len(space) if space is not None else len(points[0])
-        names = [f"x{j}" for j in range(d)] if space is None else parameter_names(space)
+        names = [f"x{j}" for j in range(d)] if space is None else list(parameter_names(space))
         if space is None:
             coordinates = np.array(points, dtype=float)
         else:

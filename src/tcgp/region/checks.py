@@ -15,24 +15,11 @@ import numpy as np
 from tcgp._text import printable, shorten
 from tcgp._typing import BoolArray, FloatArray
 from tcgp.expressions import Constraint, parse_constraint, quote_name
-from tcgp.space import Categorical, Point, Real, Space
+from tcgp.space import Categorical, Point, Real, Space, parameter_names
 
-__all__ = ["Check", "Numbers", "Predicate", "as_checks", "parameter_names", "slope"]
+__all__ = ["Check", "Numbers", "Predicate", "as_checks", "slope"]
 
 _STEP = 1e-7  # of finite differences, in shares of the range
-
-
-def parameter_names(space: Space) -> tuple[str, ...]:
-    """What constraints call the parameters: their names, or x0, x1, ... where they have none.
-
-    Examples
-    --------
-    >>> from tcgp import Space
-    >>> from tcgp.region import parameter_names
-    >>> parameter_names(Space([(0, 1), (0, 1)]))
-    ('x0', 'x1')
-    """
-    return space.names or tuple(f"x{i}" for i in range(len(space)))
 
 
 def slope(dimension: Real, value: Any) -> Any:

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tcgp._text import printable, shorten
 from tcgp._typing import FloatArray
-from tcgp.region.checks import parameter_names
-from tcgp.space import Point, Space
+from tcgp.space import Point, Space, parameter_names
 
 __all__ = ["describe_closest", "join", "smallest_conflict"]
 

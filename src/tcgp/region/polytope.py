@@ -9,9 +9,8 @@ import numpy as np
 
 from tcgp._typing import FloatArray
 from tcgp.expressions import Constraint
-from tcgp.region.checks import parameter_names
 from tcgp.region.tables import value_range
-from tcgp.space import Space
+from tcgp.space import Space, parameter_names
 
 __all__ = ["Polytope", "linear_rows"]
 

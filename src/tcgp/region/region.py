@@ -10,12 +10,12 @@ import numpy as np
 
 from tcgp._typing import BoolArray, FloatArray, IntArray
 from tcgp.expressions import Constraint
-from tcgp.region.checks import Check, Numbers, Predicate, as_checks, parameter_names, slope
+from tcgp.region.checks import Check, Numbers, Predicate, as_checks, slope
 from tcgp.region.cloud import Cloud, find_cloud
 from tcgp.region.conflicts import describe_closest, join, smallest_conflict
 from tcgp.region.polytope import Polytope, linear_rows
 from tcgp.region.tables import Table, table_of_codes, table_of_points, table_of_shares
-from tcgp.space import ENUMERABLE, Integer, Point, Real, Space
+from tcgp.space import ENUMERABLE, Integer, Point, Real, Space, parameter_names
 
 __all__ = ["EmptyRegionError", "Region"]
 
@@ -236,8 +236,15 @@ class Region:
             found += self._allowed(self.space.from_unit(shares[:missing]))
         return found
 
-    def design(self, n: int, rng: np.random.Generator) -> list[Point]:
+    def design(self, n: int, rng: np.random.Generator, known: FloatArray | None = None) -> list[Point]:
         """``n`` different points that fill the allowed part evenly; fewer where it has fewer.
+
+        Parameters
+        ----------
+        n : int
+        rng : numpy.random.Generator
+        known : array of shape (m, dim), optional
+            Codes of points that are there already, which the new ones complete.
 
         Raises
         ------
@@ -249,7 +256,7 @@ class Region:
         else:
             sample = self.sample(max(N_CANDIDATES, PER_POINT * n), rng)
             points = list({tuple(point): point for point in sample}.values())
-        return [points[i] for i in spread_evenly(self.space.encode(points), min(n, len(points)))]
+        return [points[i] for i in spread_evenly(self.space.encode(points), min(n, len(points)), known)]
 
     @property
     def _is_slow(self) -> bool:
@@ -360,8 +367,8 @@ class Region:
         return join([self.labels[i] for i in some])
 
 
-def spread_evenly(points: FloatArray, n: int) -> IntArray:
-    """Indices of n of the points, of shape (m, d), chosen to be spread as all of them are.
+def spread_evenly(points: FloatArray, n: int, known: FloatArray | None = None) -> IntArray:
+    """Indices of n of the points, of shape (m, d), chosen to be spread, with those known, as all of them are.
 
     Each new point brings the energy distance between the chosen points and all points down as far as it can:
     it is near to many, and far from those chosen before (Mak and Joseph, "Support points", 2018).
@@ -369,8 +376,11 @@ def spread_evenly(points: FloatArray, n: int) -> IntArray:
     some = points[:: max(len(points) // N_CANDIDATES, 1)]
     loneliness = np.mean([np.linalg.norm(points - point, axis=1) for point in some], axis=0)
     to_chosen = np.zeros(len(points))
+    for point in points[:0] if known is None else known:
+        to_chosen += np.linalg.norm(points - point, axis=1)
+    n_known = 0 if known is None else len(known)
     chosen: list[int] = []
-    for i in range(n):
+    for i in range(n_known, n_known + n):
         score = loneliness - to_chosen / (i + 1)
         score[chosen] = np.inf
         chosen.append(int(np.argmin(score)))

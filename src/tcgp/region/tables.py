@@ -14,8 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tcgp._typing import FloatArray, IntArray
-from tcgp.region.checks import parameter_names
-from tcgp.space import Categorical, Dimension, Integer, Point, Real, Space
+from tcgp.space import Categorical, Dimension, Integer, Point, Real, Space, parameter_names
 
 __all__ = ["Table", "table_of_codes", "table_of_points", "table_of_shares", "value_range"]
 

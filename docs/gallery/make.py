@@ -19,19 +19,20 @@ import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 import tcgp
 
 HERE = Path(__file__).resolve().parent
 BLACK, RED, BLUE, GREEN, GREY = "#000000", "#D55E00", "#0072B2", "#009E73", "0.65"
 # The same file each time: without a date, and with identifiers that are not random.
-matplotlib.rcParams.update({"svg.hashsalt": "gallery", "font.size": 9, "axes.spines.top": False})
+matplotlib.rcParams.update({"svg.hashsalt": "gallery", "font.size": 10, "axes.spines.top": False})
 matplotlib.rcParams.update({"axes.spines.right": False, "legend.frameon": False})
 
 
-def new_axes(n: int = 1, width: float = 3.6) -> Any:
-    """Axes side by side, in a figure that suits the width of a page."""
-    return Figure(figsize=(max(5.2, n * width), 3.0), layout="constrained").subplots(1, n)
+def new_axes(n: int = 1) -> Any:
+    """Axes side by side, in a figure that can be read on a phone."""
+    return Figure(figsize=(5.2 if n == 1 else 6.0, 3.0), layout="constrained").subplots(1, n)
 
 
 def run_code(page: str) -> dict[str, Any]:
@@ -76,6 +77,7 @@ def beam(names: dict[str, Any]) -> Figure:
         best = np.flatnonzero(ok)[np.argmin(mass[ok])]
         ax.plot(value[best], mass[best], "*", color=RED, markersize=13, label="best")
         ax.set(xscale="log", xlabel=f"{name}, {unit}", xlim=(value.min() / 1.2, value.max() * 1.2))
+        ax.xaxis.set_minor_formatter(NullFormatter())
     axes[0].set_ylabel("mass, kg")
     axes[1].legend()
     return axes[0].figure
@@ -96,7 +98,7 @@ def controller(names: dict[str, Any]) -> Figure:
     time = 0.02 * np.arange(1, 501)
     ax.axhline(1.0, color=GREY, linestyle=":")
     ax.plot(time, respond(*first), color=BLACK, label="best of the initial design")
-    ax.plot(time, respond(**result.x), color=RED, label="best after 40 evaluations")
+    ax.plot(time, respond(**result.x), color=RED, label="best after 34 evaluations")
     ax.set(xlabel="time, s", ylabel="position", xlim=(0.0, 6.0))
     ax.legend(loc="lower right")
     return ax.figure
@@ -190,7 +192,7 @@ def parallel(names: dict[str, Any]) -> Figure:
         return value
 
     with ThreadPoolExecutor(4) as pool:
-        tcgp.minimize(timed, [(-1.0, 1.0), (-1.0, 1.0)], n_evals=32, workers=pool, rng=0)
+        tcgp.minimize(timed, [(-1.0, 1.0), (-1.0, 1.0)], n_evals=24, workers=pool, rng=0)
     ax, begin = new_axes(), min(start for _, start, _ in spans)
     for row, start, end in spans:
         ax.barh(

@@ -19,7 +19,7 @@ import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import MaxNLocator, NullFormatter, ScalarFormatter
 
 import tcgp
 
@@ -55,11 +55,12 @@ def draw_convergence(ax: Axes, values: np.ndarray, n_initial: int, *, largest: b
     """Values and the best so far against the number of evaluations."""
     number = np.arange(1, len(values) + 1)
     best = np.fmax.accumulate(values) if largest else np.fmin.accumulate(values)
-    ax.axvspan(0.5, n_initial + 0.5, color="0.94", label="initial design")
+    ax.axvspan(0.5, n_initial + 0.5, facecolor="0.94", edgecolor="0.8", label="initial design")
     ax.plot(number, values, "o", color=GREY, markersize=3.5, label="evaluations")
     ax.step(number, best, where="post", color=RED, label="best so far")
     ax.set_xlim(0.5, len(values) + 0.5)
     ax.set_xlabel("number of evaluations")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 def beam(names: dict[str, Any]) -> Figure:
@@ -98,7 +99,7 @@ def controller(names: dict[str, Any]) -> Figure:
     time = 0.02 * np.arange(1, 501)
     ax.axhline(1.0, color=GREY, linestyle=":")
     ax.plot(time, respond(*first), color=BLACK, label="best of the initial design")
-    ax.plot(time, respond(**result.x), color=RED, label="best after 34 evaluations")
+    ax.plot(time, respond(**result.x), color=RED, label="best after 40 evaluations")
     ax.set(xlabel="time, s", ylabel="position", xlim=(0.0, 6.0))
     ax.legend(loc="lower right")
     return ax.figure
@@ -140,7 +141,9 @@ def mixed(names: dict[str, Any]) -> Figure:
     axes = new_axes(2)
     draw_convergence(axes[0], result.func_vals, 16)
     axes[0].set(ylabel="kelvins and euros", yscale="log")
-    axes[0].legend(loc="upper right")
+    axes[0].yaxis.set_major_formatter(ScalarFormatter())
+    axes[0].yaxis.set_minor_formatter(NullFormatter())
+    axes[0].set(yticks=[20, 50, 100, 200], title="best so far")
     for material, colour, marker in zip(
         ("aluminium", "copper", "steel"), (BLUE, RED, BLACK), "osD", strict=True
     ):
@@ -155,7 +158,7 @@ def mixed(names: dict[str, Any]) -> Figure:
         )
     axes[1].plot(result.x["fins"], 1e3 * result.x["height"], "*", color=GREEN, markersize=13, label="best")
     axes[1].set(xlabel="fins", ylabel="height, mm")
-    axes[1].legend(loc="upper left", fontsize="small")
+    axes[1].legend(loc="upper center", ncols=2, fontsize="small", bbox_to_anchor=(0.45, 1.28))
     return axes[0].figure
 
 
@@ -175,13 +178,18 @@ def crashes(names: dict[str, Any]) -> Figure:
 
 
 def parallel(names: dict[str, Any]) -> Figure:
-    """The timeline of the page's function, with four threads so that starts and ends can be recorded here."""
+    """The timeline of the page's function, in threads that record it.
+
+    It is 80 times as slow as on the page, so that the time between evaluations is as small as it is in real life.
+    """
     import threading
     import time
+    import types
     from concurrent.futures import ThreadPoolExecutor
 
     code: dict[str, Any] = {"__name__": "wing"}
     exec(Path("wing.py").read_text(encoding="utf-8"), code)
+    code["time"] = types.SimpleNamespace(sleep=lambda seconds: time.sleep(80.0 * seconds))
     spans: list[tuple[int, float, float]] = []
     threads: dict[int, int] = {}
 

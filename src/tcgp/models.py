@@ -19,7 +19,7 @@ __all__ = ["Model", "Prediction", "SpaceModel"]
 
 @dataclass(frozen=True)
 class Prediction:
-    """Predictive laws at m points: ``law`` shifted by ``mean`` and scaled by ``sd``.
+    """Predictive distributions at m points: ``law`` shifted by ``mean`` and scaled by ``sd``.
 
     Where ``sd`` is zero (at a data point) the law is a point mass. Arguments broadcast against the points: a
     scalar, an array of shape (m,), or (k, 1) for k values at every point.
@@ -28,7 +28,7 @@ class Prediction:
     ----------
     mean, sd : (m,) arrays
     law : Law
-        The standardised residual law that all points share.
+        Distribution of the standardized residuals, common to all points.
     """
 
     mean: FloatArray
@@ -125,7 +125,7 @@ class Model:
 
     @property
     def state(self) -> dict[str, Any]:
-        """What the next fit starts from, as plain JSON: lengthscales (and nugget, if learned) and threshold."""
+        """Start of the next fit, as plain JSON: lengthscales (and nugget, if fitted) and threshold."""
         state = {
             "method": self.method,
             "n": self.n_selected,
@@ -135,7 +135,7 @@ class Model:
         return {**state, "nugget": self.interpolator.nugget_} if self.interpolator.learns_nugget else state
 
     def predict(self, X: ArrayLike) -> Prediction:
-        """Predictive laws at the rows of X, of shape (m, d)."""
+        """Predictive distributions at the rows of X, of shape (m, d)."""
         return Prediction(*self.interpolator.predict(X), self.law)
 
     def predict_arrays(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -151,7 +151,7 @@ class Model:
         return SpaceModel(**vars(self), space=space)
 
     def condition(self, X: ArrayLike, y: ArrayLike) -> Model:
-        """Add data with hyperparameters and law held; weights and leave-one-out stay those of the fit."""
+        """Add data with fixed hyperparameters and law; weights and leave-one-out stay those of the fit."""
         return replace(self, interpolator=self.interpolator.condition(X, y))
 
 
@@ -162,7 +162,7 @@ class SpaceModel(Model):
     Attributes
     ----------
     space : Space
-        Translates points to the unit cube, where the interpolator lives: its lengthscales refer to that.
+        Maps points to the unit cube, where the interpolator works; its lengthscales are in these units.
     """
 
     space: Space
@@ -173,5 +173,5 @@ class SpaceModel(Model):
         return self.space.decode(self.interpolator.X_)
 
     def predict(self, X: Any) -> Prediction:
-        """Predictive laws at a sequence of points."""
+        """Predictive distributions at a sequence of points."""
         return super().predict(self.space.encode([self.space.check(point) for point in X]))

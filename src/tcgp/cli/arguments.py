@@ -205,12 +205,12 @@ def _add_minimize(commands: Any) -> None:
     )
     parser.add_argument("spec", metavar="SPEC.toml", nargs="?", help="spec file")
     parser.add_argument("--workers", type=_count, metavar="N", help="number of parallel runs (default 1)")
-    parser.add_argument("--budget", type=_count, metavar="N", help="total number of runs, instead of the spec's")
+    parser.add_argument("--budget", type=_count, metavar="N", help="number of runs, instead of the spec's")
     parser.add_argument(
         "--journal", metavar="FILE", help="journal (default SPEC.tcgp/journal.jsonl); runs/ is next to it"
     )
     parser.add_argument(
-        "--max-time", type=_duration, metavar="TIME", help="stop after this time, in seconds or as 10m, 2h, 1d"
+        "--max-time", type=_duration, metavar="TIME", help="stop after this many seconds, or 10m, 2h, 1d"
     )
     parser.add_argument("--report", metavar="FILE", help="HTML page to watch the run, such as run.html")
     parser.add_argument("--no-plots", action="store_true", help="do not draw pictures at the end")
@@ -330,9 +330,7 @@ def _add_experiment(commands: Any) -> None:
     parts = parser.add_subparsers(dest="experiment_command", metavar="COMMAND", required=True)
     parts.add_parser("list", help="list the experiments and what they reproduce")
 
-    running = parts.add_parser(
-        "run", help="run experiments, or continue them", epilog=EXPERIMENT_EPILOG
-    )
+    running = parts.add_parser("run", help="run experiments, or continue them", epilog=EXPERIMENT_EPILOG)
     _add_plan_choices(running, iterations="instead of the plan's number")
     running.add_argument("--jobs", type=_count, metavar="N", help="processes (default: one per processor)")
     running.add_argument("--scheduler", metavar="ADDRESS", help="Dask scheduler to use instead of processes")

@@ -149,7 +149,7 @@ class RelaxedGaussianProcess(Interpolator):
     """Gaussian process that interpolates below a threshold and is relaxed above it (reGP).
 
     Values above ``threshold`` are replaced by values that only have to stay above it, chosen with the
-    lengthscales to maximize the likelihood. The model no longer bends to follow high values, and predicts
+    lengthscales to maximize the likelihood. The model does not have to follow high values, and predicts
     better below the threshold.
 
     Parameters

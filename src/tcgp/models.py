@@ -20,7 +20,7 @@ __all__ = ["Model", "Prediction", "SpaceModel"]
 
 @dataclass(frozen=True)
 class Prediction:
-    """Predictive laws at m points: ``law`` shifted by ``mean`` and scaled by ``sd``.
+    """Predictive distributions at m points: ``law`` shifted by ``mean`` and scaled by ``sd``.
 
     Where ``sd`` is zero (at a data point) the law is a point mass. Arguments broadcast against the points: a
     scalar, an array of shape (m,), or (k, 1) for k values at every point.
@@ -29,7 +29,7 @@ class Prediction:
     ----------
     mean, sd : (m,) arrays
     law : Law
-        The standardised residual law that all points share.
+        Distribution of the standardized residuals, common to all points.
     """
 
     mean: FloatArray
@@ -126,7 +126,7 @@ class Model:
 
     @property
     def state(self) -> dict[str, Any]:
-        """What the next fit starts from, as plain JSON: lengthscales (and nugget, if learned) and threshold."""
+        """Start of the next fit, as plain JSON: lengthscales (and nugget, if fitted) and threshold."""
         state = {
             "method": self.method,
             "n": self.n_selected,
@@ -136,7 +136,7 @@ class Model:
         return {**state, "nugget": self.interpolator.nugget_} if self.interpolator.learns_nugget else state
 
     def predict(self, X: ArrayLike) -> Prediction:
-        """Predictive laws at the rows of X, of shape (m, d)."""
+        """Predictive distributions at the rows of X, of shape (m, d)."""
         return Prediction(*self.interpolator.predict(X), self.law)
 
     def predict_arrays(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -160,7 +160,7 @@ class Model:
         return SpaceModel(**fields, space=space, sign=-1.0 if negated else 1.0)
 
     def condition(self, X: ArrayLike, y: ArrayLike) -> Model:
-        """Add data with hyperparameters and law held; weights and leave-one-out stay those of the fit."""
+        """Add data with fixed hyperparameters and law; weights and leave-one-out stay those of the fit."""
         return replace(self, interpolator=self.interpolator.condition(X, y))
 
 
@@ -171,7 +171,7 @@ class SpaceModel(Model):
     Attributes
     ----------
     space : Space
-        Translates points to the unit cube, where the interpolator lives: its lengthscales refer to that.
+        Maps points to the unit cube, where the interpolator works; its lengthscales are in these units.
     sign : float
         -1 if the interpolator holds the negated values. All else, the law and the threshold included, is about the
         values themselves; the threshold is then one *above* which the model is calibrated.

@@ -1,4 +1,4 @@
-"""The parameters of a problem, and their images in the unit cube where the model lives.
+"""The parameters of a problem, and their representation in the unit cube, where the model works.
 
 A point is a plain sequence with one value per parameter: a float, an int or a choice. The model sees the point's
 code, a vector of [0, 1]^c:
@@ -236,8 +236,8 @@ class Categorical:
     Parameters
     ----------
     choices : sequence of str, int, float, bool or None
-        The choices, all different. Other objects are refused, because a journal could not hold them: use
-        their names, and look the objects up in your function.
+        The choices, all different. Other objects are not allowed, because a journal cannot store them: use names,
+        and look up the objects in your function.
 
     Examples
     --------

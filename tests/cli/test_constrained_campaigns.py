@@ -276,7 +276,7 @@ def test_where_no_run_keeps_all_constraints_the_nearest_is_shown(tmp_path, capsy
     assert f"nearest      {nearest['y']!r}   (run {nearest['id']}, " in captured.out
     assert f"violated by {nearest['outputs']['stress'] - 0.01:.3g}" in captured.out
     assert "no value that keeps all constraints yet" in captured.err
-    assert "mend it and move the journal away" not in captured.err
+    assert "fix it and move the journal away" not in captured.err
     assert main(["status", str(tmp_path / "spec.tcgp" / "journal.jsonl")]) == 0
     assert "no run keeps all constraints so far\nnearest      " in capsys.readouterr().out
     assert main(["status", str(tmp_path / "spec.tcgp" / "journal.jsonl"), "--json"]) == 0

@@ -23,6 +23,25 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     assert (tmp_path / "site" / "index.html").is_file()
 
 
+def _anchors(page: Path) -> set[str]:
+    """What a link to a page can point at: its headings and its labels."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    slugs = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return slugs | set(re.findall(r"^\(([\w-]+)\)=$", text, re.MULTILINE))
+
+
+def test_links_to_a_part_of_a_page_lead_to_it() -> None:
+    """Sphinx checks the page of such a link, and not the part."""
+    links = [
+        (page, (page.parent / target).resolve(), anchor)
+        for page in (ROOT / "docs").rglob("*.md")
+        for target, anchor in re.findall(r"\]\(([\w./-]+\.md)#([\w-]+)\)", page.read_text(encoding="utf-8"))
+    ]
+    assert len(links) > 3
+    assert [link for link in links if link[2] not in _anchors(link[1])] == []
+
+
 @pytest.mark.parametrize("name", LOOSE)
 def test_links_of_a_page_outside_the_site_lead_to_files(name: str) -> None:
     page = ROOT / name

@@ -136,7 +136,8 @@ def test_relaxed_values_settle_where_the_matrix_is_nearly_singular():
         K = likelihood.correlation_matrix(np.array(theta))
         completed, a, settled = likelihood.project(K, factorize(K))
         assert settled
-        assert np.all(completed[y > t] >= t) and np.array_equal(completed[y <= t], y[y <= t])
+        assert np.all(completed[y > t] >= t)
+        assert np.array_equal(completed[y <= t], y[y <= t])
         free = completed > t
         assert np.abs(a[free]).max() <= 1e-6 * np.abs(a).max()
         assert a[~free & (y > t)].min(initial=0.0) >= -1e-6 * np.abs(a).max()

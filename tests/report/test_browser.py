@@ -407,7 +407,7 @@ def test_where_no_point_keeps_all_constraints_the_nearest_are_shown(
     )
     page = open_page(path)
     text = page.locator("main").inner_text()
-    assert "No evaluation keeps all constraints yet: these come nearest to it." in text
+    assert "No evaluation satisfies all constraints yet. These come closest." in text
     assert "violated by 1" in text
     assert "What the model expects around the nearest point" in text
     assert page.locator("svg[data-chart=convergence] polygon.star").count() == 0

@@ -30,7 +30,7 @@ _NO_OCCURRENCE = 1e-300
 
 @dataclass(frozen=True)
 class TailProblem:
-    """All that the calibration below a threshold t needs to know of the data, in units of sigma.
+    """The data needed for calibration below a threshold t, in units of sigma.
 
     With f_i and sigma_i the leave-one-out mean and standard deviation at X_i, a law with CDF F predicts
     P(Z_i ≤ z) = F((z − f_i) / sigma_i). Build one with `tail_problem`.
@@ -40,7 +40,7 @@ class TailProblem:
     at_threshold : array of shape (n,)
         (t − f_i) / sigma_i.
     weights : array of shape (n,)
-        Weights of the observations, of sum one.
+        Weights of the observations; they sum to one.
     below : array of shape (k,)
         Indices of the observations with Z_i ≤ t.
     at_values : array of shape (k,)
@@ -160,7 +160,7 @@ def ks_deviation(
     jumps : array of shape (k,)
         Their weights, of sum one.
     height, slope : float or array of shape (...)
-        Factors; with both 1 the result is the Kolmogorov–Smirnov distance to the uniform law.
+        Factors; with both 1 the result is the Kolmogorov–Smirnov distance to the uniform distribution.
 
     Examples
     --------

@@ -39,9 +39,9 @@ class TailFit:
     threshold : float
         Threshold below which the law is calibrated.
     problem : TailProblem or None
-        What it was calibrated on; None when there was nothing.
+        The data it was calibrated on; None if there were none.
     value : float
-        Value of the criterion at the law; infinite when there was nothing to calibrate on.
+        Value of the criterion at the law; infinite if there were no data to calibrate on.
     occurrence_ratio : float
         Occurrence ratio κ at the law, 1 when it is occurrence-calibrated.
     """
@@ -86,8 +86,8 @@ def tail_law(
     weights : array of shape (n,)
         Weights of the observations (see `design_weights`).
     threshold : float
-        Threshold t. Where no observation lies at or below it there is nothing to calibrate on, and the law is
-        the Gaussian process's own, (beta, lambda) = (2, √2).
+        Threshold t. If no observation lies at or below it, the law is that of the Gaussian process,
+        (beta, lambda) = (2, √2).
     criterion : str
         ``"joint"`` (the paper's J), ``"thres"``, ``"occ"``, ``"rule1"``, ``"rule2"`` or ``"rule3"``: see
         `selection_criterion`.
@@ -103,11 +103,11 @@ def tail_law(
 
     Notes
     -----
-    Minimizers are not unique. Few observations lie below t, so that laws with very different tails can be
-    equally good; for ``"occ"`` and ``"rule1"`` a whole curve is. The paper's search then returns whatever its
-    draws favour, which is what fills most of the box. So does ``"fast"``: it returns the minimum it reaches
-    from the best of 900 candidates spread evenly over the box, unless its scan knows a value that is better
-    by more than 0.001.
+    Minimizers are not unique. Few observations lie below t, so laws with very different tails can be
+    equally good; for ``"occ"`` and ``"rule1"`` there is a whole curve of them. The paper's search then
+    returns the minimum that its random draws favour, the one with the largest basin. So does ``"fast"``: it returns
+    the minimum reached from the best of 900 candidates spread evenly over the box, unless its scan knows a value
+    that is better by more than 0.001.
 
     Examples
     --------

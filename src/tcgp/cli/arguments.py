@@ -16,12 +16,12 @@ METHODS = ("auto", "gp", "tcgp", "tcgp-occ", "tcgp-thres", "bcrgp", "ongp", "reg
 
 MAIN_EPILOG = """\
 start here:
-  tcgp demo                              see what tail calibration buys, in a minute
+  tcgp demo                              see what tail calibration gains, in a minute
   tcgp minimize --example > spec.toml    a spec to fill in: parameters, budget, your command
-  tcgp minimize spec.toml                run it; the same command again goes on where it stopped
+  tcgp minimize spec.toml                run it; repeat the same command to continue
 
 exit codes:
-  0 done   1 ended without a value, or could not go on   2 bad usage, spec or file   130 interrupted
+  0 success   1 no value, or could not continue   2 bad usage, spec or file   130 interrupted
 """
 
 DEMO_EPILOG = """\
@@ -31,9 +31,9 @@ examples:
 """
 
 MINIMIZE_DESCRIPTION = """\
-Minimize the output of a program. The spec says which parameters there are, how to run the program with them,
-and how often it may be run. Every run works in a directory of its own, which keeps its input and output.
-A run that crashes, takes too long or prints rubbish counts as a failure, and the search goes on elsewhere.
+Minimize the output of a program. The spec defines the parameters, the command to run, and the number of runs.
+Every run has its own directory, which keeps its input and output. A run that crashes, takes too long or prints
+no valid number counts as failed, and the search continues elsewhere.
 
 Everything is kept in a journal, synced to disk after each run: stop whenever you like (Ctrl-C), and the same
 command goes on exactly as if it had not been stopped.
@@ -42,7 +42,7 @@ command goes on exactly as if it had not been stopped.
 MINIMIZE_EPILOG = """\
 a spec, spec.toml:
   command = ["./simulate", "--width={width}", "{layers}", "{alloy}"]
-  budget = 60                      # runs in all, failures included
+  budget = 60                      # total number of runs, failures included
   timeout = "10m"                  # for each run
 
   [parameters]
@@ -50,14 +50,13 @@ a spec, spec.toml:
   layers = {type = "integer", low = 1, high = 8}
   alloy = {choices = ["steel", "brass"]}
 
-  The value is the last number that the program prints; large values are wanted with maximize = true. A program with
-  several outputs has objective = "mass", constraints = ["stress <= 250"] and a table [outputs] that says where they
-  are. The program is started without a shell; a path such as
-  ./simulate is relative to the spec, and {spec_dir} is the directory of the spec:
-  command = ["python3", "{spec_dir}/simulate.py", "{width}"].
+  The value is the last number that the program prints. Use maximize = true to maximize it. For a program with
+  several outputs, set objective = "mass", constraints = ["stress <= 250"] and a table [outputs] that says where
+  they are. The program is started without a shell. A path such as ./simulate is relative to the spec, and
+  {spec_dir} is the directory of the spec: command = ["python3", "{spec_dir}/simulate.py", "{width}"].
 
-what it leaves, beside the spec:
-  spec.tcgp/journal.jsonl          every proposal and every value, readable
+files, next to the spec:
+  spec.tcgp/journal.jsonl          every proposal and every value, as text
   spec.tcgp/runs/0007/             parameters.json, stdout.txt, stderr.txt, outcome.json, the program's files
   spec.tcgp/convergence.png        pictures, if matplotlib is installed
 
@@ -65,23 +64,23 @@ examples:
   tcgp minimize --example > spec.toml        a spec with every key explained
   tcgp minimize spec.toml --dry-run          show what would be run
   tcgp minimize spec.toml --workers 4        four runs at a time
-  tcgp minimize spec.toml --report run.html  a page to watch it in, with any browser
-  tcgp minimize spec.toml --budget 100       go on after the budget of the spec is spent
+  tcgp minimize spec.toml --report run.html  a page to watch the run in a browser
+  tcgp minimize spec.toml --budget 100       continue with a larger budget
 """
 
 ASK_EPILOG = """\
-For runs that are made by hand or by a scheduler: ask for points, run them, tell the values.
+For runs made by hand or by a scheduler: ask for points, run them, and report the results.
 
 examples:
   tcgp ask run.jsonl --spec spec.toml -n 4       begin: four points to evaluate, one JSON object per line
-  tcgp tell run.jsonl 0 12.7                     point 0 gave 12.7
-  tcgp tell run.jsonl 1 --failed "mesh broke"    point 1 gave nothing
+  tcgp tell run.jsonl 0 12.7                     the value at point 0 is 12.7
+  tcgp tell run.jsonl 1 --failed "mesh broke"    point 1 failed
   tcgp tell run.jsonl 2 mass=12.7 stress=210     point 2, if the spec's objective is an output
-  tcgp ask run.jsonl                             the next point, given all that is known and pending
-  tcgp status run.jsonl                          the best so far, and what is pending
+  tcgp ask run.jsonl                             the next point, given all results and pending points
+  tcgp status run.jsonl                          the best value so far, and pending points
 
-The spec needs only [parameters] here, with objective, constraints and maximize where there are such goals.
-A point stays pending until it is told; it is never proposed again.
+The spec only needs [parameters] here, and objective, constraints and maximize if you use them.
+A point stays pending until its result is reported; it is not proposed again.
 """
 
 TELL_EPILOG = """\
@@ -104,21 +103,21 @@ REPORT_EPILOG = """\
 examples:
   tcgp report run.jsonl                                       writes run.html
   tcgp report spec.tcgp/journal.jsonl --output /tmp/a.html    also while tcgp minimize is at work
-  tcgp report run.jsonl --refresh 30                          for a campaign of tcgp ask and tell
-  tcgp report sqlite:///trials.db --study wing                an Optuna study, whatever sampler made it
+  tcgp report run.jsonl --refresh 30                          for a campaign with tcgp ask and tell
+  tcgp report sqlite:///trials.db --study wing                an Optuna study, with any sampler
 
-tcgp minimize SPEC.toml --report run.html keeps such a page up to date by itself.
+tcgp minimize SPEC.toml --report run.html updates such a page during the run.
 """
 
 DIAGNOSE_DESCRIPTION = """\
-Say whether a Gaussian process is over- or underconfident about low values on your data, and what tail
-calibration makes of it, by leave-one-out: no new run is needed.
+Check whether a Gaussian process is over- or underconfident about low values on your data, with and without tail
+calibration, by leave-one-out. No new runs are needed.
 """
 
 DIAGNOSE_EPILOG = """\
 DATA.csv has a header and one row per run: a column for each parameter and one for the value (the last, unless
---objective names another). Rows without a value are left out. A journal of tcgp will do as well, and so will a table
-of tcgp status --csv.
+--objective names another). Rows without a value are left out. You can also pass a journal, or a table written by
+tcgp status --csv.
 
 examples:
   tcgp diagnose runs.csv
@@ -130,15 +129,15 @@ EXPERIMENT_EPILOG = """\
 examples:
   tcgp experiment list
   tcgp experiment run methods --replicates 2 --iterations 10     a first look, in about a minute
-  tcgp experiment run table1 table2                              the two tables, 100 data sets a function
-  tcgp experiment run methods --shard 3/8                        the third of eight shares, for a batch queue
+  tcgp experiment run table1 table2                              the two tables, 100 data sets per function
+  tcgp experiment run methods --shard 3/8                        the third of eight parts, for a batch queue
   tcgp experiment run methods --scheduler tcp://node1:8786       on a Dask cluster
-  tcgp experiment run methods --methods +peer:botorch            BoTorch beside the paper's methods
+  tcgp experiment run methods --methods +peer:botorch            also BoTorch
   tcgp experiment run methods --problems bbob:f8:d5:i1           a BBOB function instead of the paper's
-  tcgp experiment coco methods --problems bbob:f8:d5:i1          its runs, for COCO's post-processing
-  tcgp experiment report methods                                 what came of it, as far as it has come
+  tcgp experiment coco methods --problems bbob:f8:d5:i1          export its runs for COCO's post-processing
+  tcgp experiment report methods                                 the results so far
 
-Give the same command again to go on after a stop: what is there is not computed twice.
+Repeat the same command to continue after a stop; finished tasks are not computed again.
 """
 
 
@@ -184,14 +183,14 @@ def _add_demo(commands: Any) -> None:
         "demo",
         help="compare a plain GP, tcGP and auto on Goldstein-Price, in a minute",
         description="Minimize the Goldstein-Price function with a plain Gaussian process, with tcGP, and with "
-        "the default, auto, and show how fast they get there.",
+        "the default, auto, and show how fast they converge.",
         epilog=DEMO_EPILOG,
     )
     parser.add_argument(
         "--seeds", type=_count, default=5, metavar="N", help="number of repetitions (default 5)"
     )
     parser.add_argument(
-        "--n-evals", type=_count, default=60, metavar="N", help="evaluations in each (default 60)"
+        "--n-evals", type=_count, default=60, metavar="N", help="evaluations per run (default 60)"
     )
     parser.add_argument("--output", default="demo.png", metavar="FILE", help="picture (default demo.png)")
     parser.set_defaults(module="tcgp.cli.demo")
@@ -204,17 +203,17 @@ def _add_minimize(commands: Any) -> None:
         description=MINIMIZE_DESCRIPTION,
         epilog=MINIMIZE_EPILOG,
     )
-    parser.add_argument("spec", metavar="SPEC.toml", nargs="?", help="what to minimize, and how")
-    parser.add_argument("--workers", type=_count, metavar="N", help="runs at a time (default 1)")
-    parser.add_argument("--budget", type=_count, metavar="N", help="runs in all, instead of the spec's")
+    parser.add_argument("spec", metavar="SPEC.toml", nargs="?", help="spec file")
+    parser.add_argument("--workers", type=_count, metavar="N", help="number of parallel runs (default 1)")
+    parser.add_argument("--budget", type=_count, metavar="N", help="number of runs, instead of the spec's")
     parser.add_argument(
-        "--journal", metavar="FILE", help="journal (default SPEC.tcgp/journal.jsonl); runs/ lies beside it"
+        "--journal", metavar="FILE", help="journal (default SPEC.tcgp/journal.jsonl); runs/ is next to it"
     )
     parser.add_argument(
-        "--max-time", type=_duration, metavar="TIME", help="stop after so many seconds, or 10m, 2h, 1d"
+        "--max-time", type=_duration, metavar="TIME", help="stop after this many seconds, or 10m, 2h, 1d"
     )
-    parser.add_argument("--report", metavar="FILE", help="HTML page to watch the search in, such as run.html")
-    parser.add_argument("--no-plots", action="store_true", help="draw no pictures at the end")
+    parser.add_argument("--report", metavar="FILE", help="HTML page to watch the run, such as run.html")
+    parser.add_argument("--no-plots", action="store_true", help="do not draw pictures at the end")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument(
         "--dry-run", action="store_true", help="check the spec and show the first command, without running it"
@@ -239,17 +238,17 @@ def _add_ask(commands: Any) -> None:
 def _add_tell(commands: Any) -> None:
     parser = commands.add_parser(
         "tell",
-        help="say what a point gave",
-        description="Say what a point gave: its value or its outputs, or that it failed.",
+        help="report a result",
+        description="Report the result at a point: its value, its outputs, or that it failed.",
         epilog=TELL_EPILOG,
         usage="tcgp tell [-h] JOURNAL (ID | --x JSON) (VALUE | NAME=VALUE ... | --failed REASON) [--took TIME]",
     )
     parser.add_argument("journal", metavar="JOURNAL", help="file that keeps the campaign")
     parser.add_argument(
-        "rest", metavar="ID VALUE", nargs="*", help="id that ask gave, and the value or the outputs there"
+        "rest", metavar="ID VALUE", nargs="*", help="id printed by ask, and the value or outputs"
     )
     parser.add_argument("--x", metavar="JSON", help="parameters of a point that was not asked for")
-    parser.add_argument("--failed", metavar="REASON", help="the run gave no value, and why")
+    parser.add_argument("--failed", metavar="REASON", help="the run failed, and why")
     parser.add_argument(
         "--took",
         type=_duration,
@@ -262,7 +261,7 @@ def _add_tell(commands: Any) -> None:
 def _add_status(commands: Any) -> None:
     parser = commands.add_parser(
         "status",
-        help="the best so far, and what is pending",
+        help="show the best value so far, and pending points",
         description="Say how a campaign stands.",
         epilog=STATUS_EPILOG,
     )
@@ -275,22 +274,22 @@ def _add_status(commands: Any) -> None:
 def _add_report(commands: Any) -> None:
     parser = commands.add_parser(
         "report",
-        help="a campaign as one HTML page",
-        description="Write a page that shows a campaign to anyone with a browser: no server, no network.",
+        help="write a report as an HTML page",
+        description="Write a report as an HTML page. It needs no server and no network.",
         epilog=REPORT_EPILOG,
     )
     parser.add_argument(
-        "journal", metavar="JOURNAL", help="file that keeps the campaign, or the URL of a storage of Optuna"
+        "journal", metavar="JOURNAL", help="file that keeps the campaign, or the URL of an Optuna storage"
     )
     parser.add_argument(
-        "--output", metavar="FILE", help="page to write (default: named and placed like the journal, .html)"
+        "--output", metavar="FILE", help="page to write (default: next to the journal, with suffix .html)"
     )
     parser.add_argument("--study", metavar="NAME", help="study in that storage, if there are several")
     parser.add_argument(
         "--refresh",
         type=_duration,
         metavar="TIME",
-        help="stay, and write again so often while the journal grows; Ctrl-C ends it",
+        help="keep running and update the page at this interval; stop with Ctrl-C",
     )
     parser.set_defaults(module="tcgp.cli.report")
 
@@ -298,7 +297,7 @@ def _add_report(commands: Any) -> None:
 def _add_diagnose(commands: Any) -> None:
     parser = commands.add_parser(
         "diagnose",
-        help="is a GP overconfident about low values on your data?",
+        help="check whether a GP is overconfident about low values",
         description=DIAGNOSE_DESCRIPTION,
         epilog=DIAGNOSE_EPILOG,
     )
@@ -307,7 +306,7 @@ def _add_diagnose(commands: Any) -> None:
     parser.add_argument("--ignore", nargs="+", default=[], metavar="COLUMN", help="columns to leave out")
     parser.add_argument("--method", choices=METHODS, default="tcgp", help="default tcgp")
     parser.add_argument(
-        "--delta", type=float, metavar="P", help="share of the box below the threshold (default 0.05)"
+        "--delta", type=float, metavar="P", help="level of the quantile used as threshold (default 0.05)"
     )
     parser.add_argument(
         "--bounds",
@@ -323,32 +322,30 @@ def _add_diagnose(commands: Any) -> None:
 def _add_experiment(commands: Any) -> None:
     parser = commands.add_parser(
         "experiment",
-        help="the paper's tables and figures: list, run, report",
-        description="Run the paper's experiments, and compare what comes out with what it says.",
+        help="reproduce the paper's tables and figures: list, run, report",
+        description="Run the paper's experiments, and compare the results with the published ones.",
         epilog=EXPERIMENT_EPILOG,
     )
     parser.set_defaults(module="tcgp.cli.experiment")
     parts = parser.add_subparsers(dest="experiment_command", metavar="COMMAND", required=True)
-    parts.add_parser("list", help="the experiments, and what each of them reproduces")
+    parts.add_parser("list", help="list the experiments and what they reproduce")
 
-    running = parts.add_parser(
-        "run", help="compute what is missing of some experiments", epilog=EXPERIMENT_EPILOG
-    )
+    running = parts.add_parser("run", help="run experiments, or continue them", epilog=EXPERIMENT_EPILOG)
     _add_plan_choices(running, iterations="instead of the plan's number")
     running.add_argument("--jobs", type=_count, metavar="N", help="processes (default: one per processor)")
     running.add_argument("--scheduler", metavar="ADDRESS", help="Dask scheduler to use instead of processes")
     running.add_argument(
-        "--shard", type=_shard, default=(1, 1), metavar="i/N", help="take the i-th of N shares of the work"
+        "--shard", type=_shard, default=(1, 1), metavar="i/N", help="run the i-th of N parts"
     )
     running.add_argument("--quiet", action="store_true", help="show no progress")
 
-    reporting = parts.add_parser("report", help="figures, tables and a page with what the data support")
+    reporting = parts.add_parser("report", help="write figures, tables and a page of results")
     _add_plan_choices(reporting, iterations="default: as many as most of the runs have")
     reporting.add_argument(
-        "--output", default="report", metavar="DIR", help="where the pages and pictures go (default report)"
+        "--output", default="report", metavar="DIR", help="directory for pages and pictures (default report)"
     )
 
-    exporting = parts.add_parser("coco", help="runs on BBOB functions, for COCO's post-processing")
+    exporting = parts.add_parser("coco", help="export runs on BBOB functions for COCO's post-processing")
     _add_plan_choices(exporting, iterations="default: as many as most of the runs have")
     exporting.add_argument("--output", default="exdata", metavar="DIR", help="default exdata")
 

@@ -1,4 +1,4 @@
-"""``tcgp demo``: what tail calibration buys, on Goldstein-Price."""
+"""``tcgp demo``: what tail calibration gains, on Goldstein-Price."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     print(
         f"Goldstein-Price, 2 parameters, minimum {problem.minimum:g}: {options.n_evals} evaluations, "
         f"{options.seeds} seeds.\nA plain GP, tcGP, and the default, auto, where tcGP takes turns with two other "
-        "models. Their initial designs begin alike."
+        "models. Their initial designs start with the same points."
     )
     results: dict[str, list[Result]] = {label: [] for label in METHODS}
     for seed in range(options.seeds):

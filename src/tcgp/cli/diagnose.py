@@ -230,7 +230,7 @@ def _finite(path: str, line: int, column: str, text: str) -> float:
     if value is None or not math.isfinite(value):
         raise UsageError(
             f"line {line}, column {column!r} of {path!r} is not a finite number: {text.strip()[:40]!r}; "
-            "mend it, or leave the column out with --ignore"
+            "fix it, or leave the column out with --ignore"
         )
     return value
 

@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
         show(f"report       {relative(options.report)}")
     if campaign.history.evaluations and not len(campaign.history.successes[1]):
         note(
-            "no run has succeeded: if the command was at fault, mend it and move the journal away, because a "
+            "no run has succeeded: if the command was at fault, fix it and move the journal away, because a "
             "point that failed is not tried again"
         )
     if result.status == Status.INTERRUPTED:

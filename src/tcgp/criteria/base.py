@@ -1,4 +1,4 @@
-"""What a criterion is, and what it asks of a model."""
+"""The interface of a criterion, and what it needs from a model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Criterion", "PredictiveModel"]
 
 
 class Criterion(Protocol):
-    """A function on the unit cube [0, 1]^d, to be made as large as possible: where to evaluate next.
+    """A function on the unit cube [0, 1]^d whose maximizer is the next point to evaluate.
 
     Values may be -inf, never NaN; the gradient at a point of infinite value is not used.
     """
@@ -26,11 +26,11 @@ class Criterion(Protocol):
 
 
 class PredictiveModel(Protocol):
-    """What a criterion needs of a model: location, scale and their gradients, and one residual law."""
+    """What a criterion needs from a model: location, scale and their gradients, and one residual law."""
 
     @property
     def law(self) -> Law:
-        """Law of the standardised residuals, the same at all points."""
+        """Law of the standardized residuals, the same at all points."""
         ...
 
     def predict_arrays(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -1,4 +1,4 @@
-"""Sampling criteria of a fitted model, as objects that a maximizer can climb: larger is better."""
+"""Sampling criteria of a fitted model, for a maximizer: larger is better."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ExpectedImprovement:
 
 @dataclass(frozen=True)
 class LogExpectedImprovement:
-    """Logarithm of the expected improvement below ``best``: the same maximizer, no flat plains of zero."""
+    """Logarithm of the expected improvement below ``best``: the same maximizer, without flat regions of zero."""
 
     model: PredictiveModel
     best: float
@@ -103,7 +103,7 @@ class ProbabilityOfImprovement:
 
 @dataclass(frozen=True)
 class LowerConfidenceBound:
-    """The lower confidence bound with its sign turned: minus the predictive quantile of level ``epsilon``.
+    """The negative lower confidence bound: minus the predictive quantile of level ``epsilon``.
 
     This is the paper's UCB policy, written for minimization.
     """

@@ -1,6 +1,6 @@
 """Sampling criteria as functions of a predictive mean, standard deviation and residual law.
 
-For a standardised residual R with CDF F, let ``g(a) = E[(a - R)_+]``, so that g' = F. With
+For a standardized residual R with CDF F, let ``g(a) = E[(a - R)_+]``, so that g' = F. With
 ``a = (best - mean) / sd``,
 
     EI  = sd g(a),            PI  = F(a),            LCB = mean + sd F^-1(epsilon).

@@ -14,30 +14,30 @@ __all__ = ["GaussianProcess"]
 class GaussianProcess(Interpolator):
     """Gaussian process with a constant mean and an anisotropic Matérn covariance, interpolating exact data.
 
-    The mean, the variance and the lengthscales are selected by maximum likelihood. The first two have closed
-    forms given the lengthscales, so only d numbers are searched, with exact gradients.
+    The mean, the variance and the lengthscales are fitted by maximum likelihood. Given the lengthscales, the first
+    two have closed forms, so only d numbers are optimized, with exact gradients.
 
     Parameters
     ----------
     smoothness : {0, 1, 2, 3}
         p in nu = p + 1/2: the covariance of a process differentiable p times. The paper uses 2.
     lengthscales : float or (d,) array, optional
-        Held at this value (in the units of X) instead of selected.
+        Fixed at this value (in the units of X) instead of fitted.
     mean, variance : float, optional
-        Held at this value (in the units of y) instead of selected.
+        Fixed at this value (in the units of y) instead of fitted.
     n_starts : int
         Largest number of full descents of the likelihood when there is no warm start.
     selection : {"ml", "map", "pooled", "reml"}
-        What selects the lengthscales: the likelihood; the likelihood times a prior, by which lengthscales are
-        independent, or about a level they share (for few data, or many parameters); or the restricted likelihood,
-        that of the contrasts of the data, in which the unknown mean costs a degree of freedom.
+        How lengthscales are fitted: by maximum likelihood (``"ml"``); with independent priors (``"map"``) or a common
+        level (``"pooled"``, for few data or many parameters); or by restricted maximum likelihood (``"reml"``), in
+        which the unknown mean costs a degree of freedom.
     prior : (float, float), optional
         With ``"map"``: mean and variance of the log-lengthscales, in units of the box. By default
         ``sqrt 2 + log(d) / 2`` and 3.
     nugget : float or None
-        Ripples too short to be resolved, as a variance of their own in units of the process variance. 0
-        interpolates. None learns it with the lengthscales: the process then runs smoothly between the data.
-        `predict` gives the smooth part; `leave_one_out` predicts the data, ripples included.
+        Variance of ripples too short to be resolved, in units of the process variance. 0 interpolates. None fits it
+        with the lengthscales, and the process smooths the data. `predict` gives the smooth part; `leave_one_out`
+        predicts the data, including ripples.
     shortest, longest : float
         Bounds of the selected lengthscales: the lower in units of the typical spacing of the data, ``n^(-1/d)`` of
         the box, the upper in units of the box.
@@ -49,7 +49,7 @@ class GaussianProcess(Interpolator):
     objective_ : float
         What the selection maximized: equals ``log_likelihood_`` with ``"ml"``.
     nugget_ : float
-        The nugget, with what the Cholesky factorization needed: 0 unless the data are nearly dependent, or smoothed.
+        The nugget, including what the Cholesky factorization needed; 0 unless data are nearly dependent or smoothed.
     X_, y_ : arrays of shapes (n, d) and (n,)
         The data, equal rows merged.
 

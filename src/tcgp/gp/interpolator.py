@@ -96,12 +96,12 @@ class Interpolator:
         y : (n,) array
             Values. Equal rows of X must have equal values; they are merged.
         bounds : (d, 2) array, optional
-            The box, used for normalisation only; the range of the data by default.
+            The box, used only for normalization; by default the range of the data.
         start : (d,) array, optional
-            Lengthscales of an earlier fit: a warm start, one descent from there instead of a scan. With a
-            learned nugget, that of the earlier fit follows them: shape (d + 1,).
+            Lengthscales of an earlier fit, for a warm start: one descent instead of a scan. With a fitted nugget, its
+            earlier value follows: shape (d + 1,).
         refine : bool
-            False takes ``start`` as it is: mean and variance alone are selected again.
+            If False, keep ``start`` and fit only the mean and the variance.
 
         Returns
         -------
@@ -250,7 +250,7 @@ class Interpolator:
 
     @single_threaded
     def leave_one_out(self) -> LeaveOneOut:
-        """Leave-one-out predictions at the data points ``X_``, hyperparameters held.
+        """Leave-one-out predictions at the data points ``X_``, with fixed hyperparameters.
 
         Closed form (no refit): with ``a = K^-1 (z - m0)``, the mean is ``z_i - a_i / (K^-1)_ii`` and the
         variance ``sigma^2 / (K^-1)_ii``.
@@ -261,7 +261,7 @@ class Interpolator:
 
     @single_threaded
     def condition(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Return a copy with data added and every hyperparameter held; added data are never smoothed."""
+        """Return a copy with data added and all hyperparameters fixed; added data are never smoothed."""
         self._check_fitted()
         X, y = check_data(X, y)
         check_points(X, self.X_.shape[1])

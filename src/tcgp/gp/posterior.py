@@ -1,4 +1,4 @@
-"""Prediction and leave-one-out for fixed hyperparameters, in normalised units."""
+"""Prediction and leave-one-out for fixed hyperparameters, in normalized units."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _NUGGETS = (0.0, *(10.0**k for k in range(-15, 0)))
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """Leave-one-out predictions at the data points, hyperparameters held at their full-data values.
+    """Leave-one-out predictions at the data points, with hyperparameters fixed at their full-data values.
 
     Attributes
     ----------
     mean, sd : (n,) arrays
         Predictive mean and standard deviation at each point given all the others.
     residuals : (n,) array
-        Standardised residuals ``(y - mean) / sd``.
+        Standardized residuals ``(y - mean) / sd``.
     """
 
     mean: FloatArray

@@ -31,8 +31,10 @@ class RelaxedLikelihood(ConcentratedLikelihood):
     Minimizing ``(v - m0)' K^-1 (v - m0)`` over m0 and the relaxed values ``y >= t`` is a convex quadratic
     program. Its solution makes ``a = K^-1 (v - m0)`` zero where a relaxed value is free and nonnegative where
     it sits at the bound t, so it is found by moving points between those two sets: one small Cholesky
-    factorization a move. Many points are moved at once, which is quick but may go round in circles where K is nearly
-    singular; then points are held one after another, which cannot. By the envelope theorem the gradient with respect to the lengthscales is the one of
+    factorization a move. Many points are moved at once, which is quick but may cycle where K is nearly singular; then
+    points are held one after another, which cannot cycle.
+
+    By the envelope theorem the gradient with respect to the lengthscales is the one of
     the plain likelihood at that solution (variable projection), so d numbers are searched instead of d + n.
     """
 
@@ -151,12 +153,12 @@ def _hold(
         before = a
         while True:
             completed, a = _solve_given_free(K, values, ~held)
-            negative = np.flatnonzero(relaxed & held & (a < 0.0))
-            if not len(negative):
+            below = np.flatnonzero(relaxed & held & (a < 0.0))
+            if not len(below):
                 break
-            steps = before[negative] / (before[negative] - a[negative])
+            steps = before[below] / (before[below] - a[below])
             before = before + float(steps.min()) * (a - before)
-            dropped = negative[steps <= steps.min()]
+            dropped = below[steps <= steps.min()]
             if worst in dropped:  # it would have to be held and cannot: rounding decides from here on
                 held[dropped] = False
                 return (*_solve_given_free(K, values, ~held), ~held)
@@ -201,7 +203,7 @@ class RelaxedGaussianProcess(Interpolator):
     """Gaussian process that interpolates below a threshold and is relaxed above it (reGP).
 
     Values above ``threshold`` are replaced by values that only have to stay above it, chosen with the
-    lengthscales to maximize the likelihood. The model no longer bends to follow high values, and predicts
+    lengthscales to maximize the likelihood. The model does not have to follow high values, and predicts
     better below the threshold.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Normalisation of inputs and outputs, checks at the door, and the way back to user units."""
+"""Normalization of inputs and outputs, checks at the door, and the way back to user units."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FARTHEST = 1e50
 
 @dataclass(frozen=True)
 class Units:
-    """Affine maps between user units and normalised ones: X in the unit cube, y of mean 0 and sd 1.
+    """Affine maps between user units and normalized ones: X in the unit cube, y of mean 0 and sd 1.
 
     ``y_magnitude`` is taken out first, so that values near the largest or smallest floats do no harm.
     """
@@ -50,7 +50,7 @@ class Units:
 
     @property
     def y_unit(self) -> float:
-        """One normalised unit of y in user units."""
+        """One normalized unit of y in user units."""
         return self.y_scale * self.y_magnitude
 
     def x_to_unit(self, X: FloatArray) -> FloatArray:

@@ -20,10 +20,10 @@ _LOG_2 = np.log(2.0)
 
 @dataclass(frozen=True)
 class GeneralizedNormal:
-    """The centred generalized normal law GN(beta, 0, scale), the paper's Appendix A.
+    """The centred generalized normal distribution GN(beta, 0, scale) (paper, Appendix A).
 
     Its density is beta / (2 Γ(1/beta) scale) · exp(−(|r| / scale)^beta). The smaller beta, the heavier the
-    tails: beta = 1 is Laplace's law and beta = 2 is N(0, scale² / 2), so that a plain Gaussian process has
+    tails: beta = 1 is the Laplace distribution and beta = 2 is N(0, scale² / 2), so that a plain Gaussian process has
     beta = 2 and scale = √2. With scale = 0 the law is the point mass at zero, the limit of the others.
 
     Parameters

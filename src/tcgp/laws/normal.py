@@ -25,7 +25,7 @@ _FAR = 6.5
 
 @dataclass(frozen=True)
 class Normal:
-    """The standard normal law N(0, 1).
+    """The standard normal distribution N(0, 1).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a maximizer gives back."""
+"""The result of a maximizer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Maximum", "rank_distinct"]
 
 @dataclass(frozen=True)
 class Maximum:
-    """The best point a maximizer found, and its runners-up.
+    """The best point found by a maximizer, and other candidates.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Maximum:
 def rank_distinct(
     x: FloatArray, values: FloatArray, *, distance: float = 1e-4
 ) -> tuple[FloatArray, FloatArray]:
-    """Sort points from the best, and drop those next to a better one.
+    """Sort points, best first, and drop those close to a better one.
 
     Parameters
     ----------

@@ -41,9 +41,9 @@ def maximize(
 ) -> Maximum:
     """Maximize a criterion over the unit cube by gradient search from many starts.
 
-    A scan of Sobol' points and of clouds around the anchors gives the starts: the best points that also beat
-    their neighbours, so that no single peak takes them all. A batched quasi-Newton method climbs from all of
-    them at once and drops the laggards on the way; the best is then polished.
+    The starts are chosen from Sobol' points and from clouds around the anchors: the best points that are also
+    better than their neighbours, so that they are not all on one peak. A batched quasi-Newton method ascends from
+    all of them at once and drops those that fall behind; the best result is then refined.
 
     A calibrated law may have so light a tail that log EI falls to minus a million between its peaks. One
     start in three is therefore chosen among the Sobol' points alone and races apart, and the climb is one of a

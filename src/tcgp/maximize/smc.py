@@ -106,16 +106,16 @@ def maximize(
         Dimension d of the cube.
     rng : int, numpy.random.Generator or None
     anchors : array of shape (k, d), optional
-        Not used: taken so that all maximizers can be called alike.
+        Not used; accepted so that all maximizers have the same signature.
     target : ImprovementProbability, optional
-        What the particles follow. Without it they follow the criterion itself, by subset simulation, as for
-        a confidence bound.
+        Target of the particles. Without it they follow the criterion itself, by subset simulation, as for a
+        confidence bound.
     n_particles : int
         Size n of the cloud; 1000 in the paper.
     p0 : float
         Mean incremental weight by which levels are spaced.
     max_sweeps : int
-        Most Metropolis steps per particle and level.
+        Largest number of Metropolis steps per particle and level.
 
     Returns
     -------

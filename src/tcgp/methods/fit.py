@@ -64,15 +64,15 @@ def fit_model(
         ``"gp"``: plain Gaussian process; ``"tcgp"``: calibrated below a low threshold (the paper's method);
         ``"tcgp-occ"``, ``"tcgp-thres"``: only occurrence or only the shape below the threshold is calibrated;
         ``"bcrgp"``: calibrated globally; ``"ongp"``: recalibrated online; ``"regp"``: relaxed above a
-        threshold. Ours, not the paper's: ``"tcregp"``: tail calibration of the relaxed GP; ``"gp-nugget"``: a GP
-        that smooths, by a nugget learned with the lengthscales; ``"auto"``: of tcGP and reGP the one that predicts
+        threshold. Our own, not in the paper: ``"tcregp"``: tail calibration of the relaxed GP; ``"gp-nugget"``: a GP
+        that smooths, with a nugget fitted with the lengthscales; ``"auto"``: of tcGP and reGP the one that predicts
         low values best by leave-one-out (an `Optimizer` lets these two and ``"gp-nugget"`` take turns).
     bounds : (d, 2) array, optional
-        The box: weights refer to the uniform law on it. The range of the data by default.
+        The box; weights refer to the uniform distribution on it. By default the range of the data.
     rng : int, Generator or None
         Used by ``search="paper"`` and ``"bcrgp"`` only.
     state : mapping, optional
-        ``model.state`` of an earlier fit: warm lengthscales and the threshold's memory.
+        ``model.state`` of an earlier fit, for a warm start: lengthscales and threshold.
     level : float, optional
         The value at which decisions are taken: the limit of a constraint, or the best value that keeps all limits. The
         smallest value of y by default. Levels of quantiles (``delta``, and where values are relaxed) then refer to the

@@ -94,30 +94,30 @@ def minimize(
     Parameters
     ----------
     fun : callable
-        ``fun(x) -> float``, or to a mapping of named outputs. It gets an array of shape (d,) if all parameters are
-        real, a dict if they have names, and a list otherwise. An exception, None, NaN or an infinity is a failed
-        evaluation: it is recorded with its reason, and the search goes on elsewhere.
-    bounds : sequence of (low, high), scipy.optimize.Bounds, Space, or what `Space` takes
+        Takes a point and returns a float or a mapping of named outputs. The point is an array of shape (d,) if all
+        parameters are real, a dict if they have names, and a list otherwise. An exception, None, NaN or an infinity
+        is a failed evaluation: it is recorded with its reason, and the search continues elsewhere.
+    bounds : sequence of (low, high), scipy.optimize.Bounds, Space, or any argument of `Space`
         The parameters.
     n_evals : int
-        Number of evaluations in all: initial design and failures included, runs of a resumed journal too.
+        Total number of evaluations, including the initial design, failures, and those of a resumed journal.
     method : str
         Predictive model; see `tcgp.Optimizer` for ``"auto"`` and `tcgp.fit_model` for the others; ``"tcgp"`` is the
         paper's.
     objective : str, optional
         Name of the output to minimize, if ``fun`` returns a mapping.
     constraints : str, or sequence of str, callables and SciPy constraints
-        ``"stress <= 250"`` (an output: learned along the run) or ``"width <= 0.5 * height"`` (parameters alone: never
+        ``"stress <= 250"`` (an output: learned during the run) or ``"width <= 0.5 * height"`` (only parameters: never
         violated); see `tcgp.Optimizer`.
     maximize : bool or str
-        Whether large values are good; or the name of the output to maximize. Results keep the sign of ``fun``.
+        Whether to maximize; or the name of the output to maximize. Results keep the sign of ``fun``.
     criterion : {"ei", "lcb"}
         Expected improvement, or the lower confidence bound of level ``epsilon``.
     n_initial : int, optional
         Size of the initial design; by default 10 per parameter, 4 with ``"auto"``, at most half of ``n_evals``.
         The points of ``x0`` count.
     x0 : point or list of points, optional
-        Points to evaluate first or, with ``y0``, points evaluated before.
+        Points to evaluate first or, with ``y0``, points that have been evaluated already.
     y0 : float or list of floats, optional
         Values at ``x0``; these points do not count towards ``n_evals``.
     rng : int, numpy.random.Generator or None
@@ -135,9 +135,9 @@ def minimize(
     maximizer : {"multistart", "smc"}
         How the criterion is maximized: gradient search from many starts, or the paper's SMC + SLSQP.
     target : float, optional
-        Stop once a value that keeps all constraints is as low as this, or as high with ``maximize``.
+        Stop once a value that satisfies all constraints is at most this, or at least this with ``maximize``.
     max_time : float, optional
-        Stop after this many seconds; an evaluation in this process is not cut short.
+        Stop after this many seconds; an evaluation in this process is not interrupted.
     initial_design : {"uniform", "lhs", "sobol"}
         Kind of initial design; uniform is the paper's.
     epsilon : float
@@ -147,7 +147,7 @@ def minimize(
     stop_when_log_ei_below : float, optional
         Stop once the logarithm of the expected improvement at the next point is below this.
     n_parallel : int, optional
-        How many evaluations to keep going with an executor or a map; by default as many as it has workers.
+        Number of parallel evaluations with an executor or a map; by default its number of workers.
     report : str or os.PathLike, optional
         HTML file in which the run can be watched: written again as the run goes on, for any browser.
 

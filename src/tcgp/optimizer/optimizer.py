@@ -68,45 +68,44 @@ class Optimizer:
     """Bayesian optimization of an expensive, deterministic function, by ask and tell.
 
     Algorithm 1 of the paper: after an initial design, each point maximizes the criterion of a model fitted to
-    all evaluations so far. Evaluations may be under way while others are asked for: the model then takes its
-    own prediction for their outcome, or the best value so far if that is larger (a sceptical "kriging
-    believer").
+    all evaluations so far. You may ask for points while others are being evaluated: for these the model assumes
+    its own prediction, or the best value so far if that is larger (a sceptical "kriging believer").
 
-    Threads may share an optimizer: each call is carried out as a whole. A copy, or an optimizer that was pickled, has
-    no journal; if the original has one, the copy refuses to ask and tell.
+    Threads may share an optimizer: each call is atomic. A copied or unpickled optimizer has no journal; if the
+    original has one, the copy refuses to ask and tell.
 
     Parameters
     ----------
-    space : Space, or what `Space` takes
+    space : Space, or any argument of `Space`
         The parameters: a sequence of ``(low, high)`` pairs, of `Real`, `Integer` and `Categorical`, or a
         mapping from names to these.
     method : str
         Predictive model; see `tcgp.fit_model`. ``"auto"`` lets three take turns: tcGP, the relaxed GP (reGP) and a GP
-        that smooths, all with lengthscales that are alike unless the data say otherwise (``selection="pooled"``); tcGP
-        and the GP that smooths see values above the median on a logarithmic scale. A model keeps its turn while its
-        proposals improve on the best value, by a thousandth of its distance to the median; tcGP or reGP leaves it to
-        the other if that one predicts left-out low values twice as well. ``"tcgp"`` is the paper's method.
+        that smooths, all with pooled lengthscales (``selection="pooled"``); tcGP and the GP that smooths see values
+        above the median on a logarithmic scale. A model keeps its turn while its proposals improve the best value by
+        a thousandth of its distance to the median; tcGP and reGP pass their turn to the other if it predicts left-out
+        low values twice as well. ``"tcgp"`` is the paper's method.
     criterion : {"ei", "lcb"}
         Expected improvement, or the lower confidence bound of level ``epsilon``.
     objective : str, optional
-        Name of the output to minimize, of a function with several. Evaluations are then mappings of outputs.
+        Name of the output to minimize, if the function has several. Evaluations are then mappings of outputs.
     constraints : str, or sequence of str, callables and SciPy constraints
         ``"stress <= 250"`` is about an output, and learned along the run; ``"width <= 0.5 * height"`` is about
         parameters alone (``x0``, ``x1``, ... where they have no names), and no point that violates it is proposed. So
         are SciPy's ``LinearConstraint`` and ``NonlinearConstraint``, and a callable that takes a point and returns
         whether it is allowed; these are not journaled, and must be given again to `resume`.
     maximize : bool or str
-        Whether large values are good; or the name of the output to maximize.
+        Whether to maximize; or the name of the output to maximize.
     n_initial : int, optional
-        Size of the initial design; by default 10 per parameter, 4 with ``"auto"``. Points told count, and so do
-        failures.
+        Size of the initial design; by default 10 per parameter, 4 with ``"auto"``. All reported points count,
+        including failures.
     rng : int, numpy.random.Generator or None
         Source of all randomness. None draws a seed, which the journal keeps.
     maximizer : {"multistart", "smc"}
         How the criterion is maximized: gradient search from many starts, or the paper's SMC + SLSQP, which knows no
         constraints on parameters.
     journal : str or os.PathLike, optional
-        File in which every ask and tell is kept; it must not exist. `resume` continues from it.
+        File that records every ask and tell; it must not exist. `resume` continues from it.
     initial_design : {"uniform", "lhs", "sobol"}
         Kind of initial design; uniform is the paper's.
     epsilon : float
@@ -184,7 +183,7 @@ class Optimizer:
     def resume(
         cls, journal: str | os.PathLike[str], *, reoffer: bool = True, constraints: object = ()
     ) -> Optimizer:
-        """Continue the run that a journal records, exactly as it would have gone on.
+        """Continue the run in a journal, exactly as if it had not been interrupted.
 
         Parameters
         ----------
@@ -315,7 +314,7 @@ class Optimizer:
         reason : str or mapping, optional
             Why an evaluation failed; or, by their names, why outputs have no value.
         seconds : float, optional
-            How long each evaluation took: for the report, and for nothing else.
+            How long each evaluation took; only for the report.
         """
         points, values = [x], [y]
         if _is_batch(x):
@@ -345,7 +344,7 @@ class Optimizer:
 
     @_atomic
     def result(self) -> Result:
-        """What is known so far, in the form that `tcgp.minimize` returns."""
+        """The result so far, as `tcgp.minimize` returns it."""
         from tcgp.optimizer.result import Result  # loads SciPy
 
         return Result.of(self)

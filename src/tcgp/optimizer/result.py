@@ -24,14 +24,14 @@ class Result(OptimizeResult):  # type: ignore[misc]
     Attributes
     ----------
     x : array, list or dict
-        Best point that keeps all constraints, in the form the function takes. If none does, the one that comes nearest
-        to it, and ``success`` is False. None if every evaluation failed.
+        Best point that satisfies all constraints, in the form the function takes. If there is none, the point that
+        comes closest, and ``success`` is False. None if every evaluation failed.
     fun : float
-        Its value, with the sign the function gave it; NaN if every evaluation failed.
+        Its value, with the sign of the function; NaN if every evaluation failed.
     outputs : dict or None
-        All outputs there, if the function has several.
+        All outputs at this point, if the function has several.
     feasible : array of shape (n,)
-        For each evaluation, whether it succeeded and keeps all constraints on outputs.
+        For each evaluation, whether it succeeded and satisfies all constraints on outputs.
     nfev, nit : int
         Evaluations of the function, and how many of the points were chosen by a criterion.
     success : bool
@@ -40,13 +40,13 @@ class Result(OptimizeResult):  # type: ignore[misc]
     message, stopped : str
         The same in words; the message adds, if no evaluation succeeded, how the last one failed.
     x_iters : list of lists
-        Every point evaluated, in the order of the answers.
+        All evaluated points, in the order of the results.
     func_vals : array of shape (n,)
         Their values; NaN where the evaluation failed.
     failures : list of (int, str)
         For each failed evaluation, its place in ``x_iters`` and the reason.
     optimizer : Optimizer
-        With the whole history, and the ``trace`` of the models.
+        The optimizer, with the full history and the ``trace`` of the models.
     """
 
     @classmethod
@@ -91,7 +91,7 @@ class Result(OptimizeResult):  # type: ignore[misc]
         return pandas.DataFrame(rows_of(self.optimizer.history))
 
     def plot(self, **options: Any) -> Any:
-        """Draw the run: convergence, where it sampled, and the law over time (needs matplotlib)."""
+        """Plot the run: convergence, sampled points, and the law over time (needs matplotlib)."""
         from tcgp import plotting
 
         return plotting.plot_result(self, **options)

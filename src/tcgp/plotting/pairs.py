@@ -41,7 +41,7 @@ def plot_samples(result: Any, *, parameters: Sequence[int | str] | None = None) 
     """Where a run evaluated the function: a pair plot, coloured by the order of the evaluations.
 
     On the diagonal each parameter against the value; below it each pair of parameters. Failed evaluations are
-    crosses, those that violate a constraint on outputs are rhombs, and the best is a star.
+    crosses, those that violate a constraint on outputs are diamonds, and the best is a star.
 
     Parameters
     ----------

@@ -107,7 +107,7 @@ def plot_convergence(
 
 
 def plot_calibration_history(result: Any) -> Figure:
-    """How threshold, best value and residual law went along a run.
+    """Threshold, best value and residual law along a run.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def plot_calibration_history(result: Any) -> Figure:
 
 
 def plot_result(result: Any, *, minimum: float | None = None) -> Figure:
-    """A whole run in one picture: convergence and calibration on the left, samples on the right.
+    """A run in one picture: convergence and calibration on the left, samples on the right.
 
     Parameters
     ----------

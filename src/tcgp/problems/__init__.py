@@ -1,4 +1,4 @@
-"""Test functions with their domain, minimum and minimiser: those of the paper, and other classics."""
+"""Test functions with their domain, minimum and minimizer: those of the paper, and other classics."""
 
 from tcgp.problems.catalogue import get, names
 from tcgp.problems.problem import Problem

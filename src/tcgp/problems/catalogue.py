@@ -157,7 +157,7 @@ def _michalewicz(name: str, d: int) -> Problem:
 
 
 def _michalewicz_coordinate(i: int) -> float:
-    """Maximiser on [0, pi] of sin(x) sin(i x^2/pi)^20, the i-th term of the sum."""
+    """Maximizer on [0, pi] of sin(x) sin(i x^2/pi)^20, the i-th term of the sum."""
 
     # On each lobe k pi < i x^2/pi < (k+1) pi the logarithmic derivative falls strictly from +inf to -inf,
     # so a lobe has one maximum; sin(x) is largest at pi/2, in lobe i/4, so the best lobe is next to that.

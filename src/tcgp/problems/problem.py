@@ -14,7 +14,7 @@ __all__ = ["Problem"]
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A function to minimise over a box, with its known solution.
+    """A function to minimize over a box, with its known solution.
 
     Problems are made by :func:`tcgp.problems.get`. They are immutable and can be pickled, so they travel
     to worker processes.

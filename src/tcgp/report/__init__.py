@@ -1,7 +1,7 @@
-"""The living report of a run: one HTML file that needs no server and no network.
+"""The live report of a run: one HTML file that needs no server and no network.
 
-``tcgp.minimize(..., report="run.html")`` keeps it up to date while a run is on; `report_from_journal` makes it
-of a journal at any time, and `report_from_study` of an Optuna study.
+``tcgp.minimize(..., report="run.html")`` updates it during the run. `report_from_journal` creates it from a journal at
+any time, and `report_from_study` from an Optuna study.
 """
 
 from tcgp.report.data import State, calibration_sentence, report_data

@@ -1,4 +1,4 @@
-"""The report of an Optuna study, whatever sampler made it."""
+"""The report of an Optuna study, with any sampler."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def report_from_study(
 ) -> None:
     """Write the report of an Optuna study, with a model fitted to its trials.
 
-    Shown are the parameters that all complete trials share, and the trials that have them. Failed and pruned
+    The report shows the parameters that all complete trials share, and the trials that have them. Failed and pruned
     trials are failures.
 
     Parameters
@@ -32,7 +32,7 @@ def report_from_study(
     path : str or os.PathLike
         File to write.
     method : str
-        Model to look at the trials with; see `tcgp.fit_model`. The default is the paper's, whatever the sampler.
+        Model of the trials; see `tcgp.fit_model`. The default is the paper's, for any sampler.
     title : str, optional
         Title of the page; the name of the study by default.
     """

@@ -31,7 +31,7 @@ LARGEST_FIT = 150  # evaluations to which a model is fitted for the last page al
 class Reporter:
     """Keeps the report of a run up to date.
 
-    Whatever goes wrong here is logged and costs the run nothing but a report.
+    Errors are logged; they do not affect the run.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def check_place(path: str | os.PathLike[str]) -> None:
 def report_from_optimizer(
     optimizer: Optimizer, path: str | os.PathLike[str], *, title: str | None = None
 ) -> None:
-    """Write the report of an optimizer as it stands.
+    """Write the report of an optimizer in its present state.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def report_from_optimizer(
 def report_from_journal(
     journal: str | os.PathLike[str], path: str | os.PathLike[str], *, refresh: float | None = None
 ) -> None:
-    """Write the report of a journal, also while a run goes on writing to it.
+    """Write the report of a journal, also while a run is writing to it.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def report_from_journal(
     path : str or os.PathLike
         File to write.
     refresh : float, optional
-        Have the page load itself again after so many seconds, for a report that is written again and again.
+        Reload the page after this many seconds, for a report that is updated repeatedly.
 
     Examples
     --------

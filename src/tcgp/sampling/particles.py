@@ -8,7 +8,7 @@ lowering a level costs no new evaluation. One stage of the sampler is::
     log_weights = next_log_density(cloud.features) - log_density(cloud.features)
     cloud, log_mean_weight = particles.advance(cloud, log_weights, next_log_density, evaluate, box, rng)
 
-and the sum of the ``log_mean_weight`` estimates the logarithm of the ratio of normalising constants.
+and the sum of the ``log_mean_weight`` estimates the logarithm of the ratio of normalizing constants.
 Subset simulation (:mod:`tcgp.sampling.subset`) is this with indicator functions as targets.
 """
 
@@ -131,7 +131,7 @@ def advance(
     cloud : Cloud
         Particles that follow the new target.
     log_mean_weight : float
-        Logarithm of the mean weight: an estimate of the ratio of normalising constants.
+        Logarithm of the mean weight: an estimate of the ratio of normalizing constants.
 
     Examples
     --------

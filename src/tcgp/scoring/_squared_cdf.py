@@ -92,7 +92,7 @@ def primitive_of_square(cdf: Cdf, noise: float = 0.0, kinks: ArrayLike = ()) -> 
     Parameters
     ----------
     cdf : callable
-        A CDF, vectorised.
+        A CDF, vectorized.
     noise : float
         The absolute rounding error of ``cdf``; 0 when its lower tail is accurate relative to itself.
     kinks : array

@@ -35,10 +35,10 @@ _CLOSE_TO_ONE = 1.25
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Calibration below the threshold by weighted leave-one-out, of a model and of the GP beneath it.
+    """Calibration of a model, and of the underlying GP, below the threshold, by weighted leave-one-out.
 
-    ``str(diagnosis)`` says it in a few lines. Where the model has no law of its own (``"gp"``, ``"regp"``)
-    the two are the same.
+    ``str(diagnosis)`` is a summary in a few lines. For methods without calibration (``"gp"``, ``"regp"``) the two
+    are the same.
 
     Attributes
     ----------
@@ -47,16 +47,16 @@ class Diagnosis:
     n, n_below : int
         Number of data points, and of those with a value at or below t.
     probability : float
-        Weighted frequency of {y ≤ t}: the share of the box where f is at most t.
+        Weighted frequency of {y ≤ t}: an estimate of the fraction of the box where f is at most t.
     kappa_gp, kappa_model : float
         Occurrence ratios: predicted probability of {y ≤ t} over its frequency. Below 1 the model is
         overconfident that low values are absent. NaN if no value lies at or below t.
     kappa_gp_range, kappa_model_range : (float, float)
-        Approximate 90 % range of each ratio, for the error of a frequency counted on few points.
+        Approximate 90 % range of each ratio, due to the small number of points below t.
     tks_pit_gp, tks_pit_model : float
-        Distance of the values below t from their predicted law, between 0 and 1 (tKS–PIT).
+        Distance of the values below t from their predicted distribution, between 0 and 1 (tKS–PIT).
     tks_pit_limit : float
-        What the tKS–PIT of a calibrated model exceeds once in twenty times with so few points.
+        95 % quantile of the tKS–PIT of a calibrated model with this number of points.
     tpit_mean_gp, tpit_mean_model : float
         Mean thresholded PIT below t: less than 1/2 if the values lie lower than predicted.
     twcrps_gp, twcrps_model : float
@@ -122,9 +122,9 @@ class Diagnosis:
 
 
 def diagnose(model: Model) -> Diagnosis:
-    """Say whether a model, and the plain GP beneath it, is over- or underconfident below the threshold.
+    """Check whether a model, and the underlying GP, is over- or underconfident below the threshold.
 
-    Everything comes from weighted leave-one-out on the model's own data, without new evaluations.
+    The check uses weighted leave-one-out on the data of the model. No new evaluations are needed.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def diagnose(model: Model) -> Diagnosis:
     Returns
     -------
     Diagnosis
-        Numbers as attributes; ``print`` it for a few lines of text.
+        Numbers as attributes; ``print`` it for a summary.
 
     Examples
     --------

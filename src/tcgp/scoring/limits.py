@@ -21,14 +21,14 @@ CLOSE = 0.05  # share of the points: finer differences do not change a decision
 
 @dataclass(frozen=True)
 class Band:
-    """Points that a model says alike things about.
+    """Points with similar predicted probabilities.
 
     Attributes
     ----------
     label : {"safe", "doubtful", "hopeless"}
     n : int
     expected : float
-        How many of them keep the limit according to the model.
+        Expected number of them that satisfy the limit, according to the model.
     kept : int
         How many do.
     """
@@ -41,18 +41,18 @@ class Band:
 
 @dataclass(frozen=True)
 class LimitDiagnosis:
-    """Leave-one-out predictions of whether a limit is kept, and what came true.
+    """Leave-one-out predictions of whether a limit is satisfied, compared with the observed values.
 
-    ``str(diagnosis)`` says it in two sentences.
+    ``str(diagnosis)`` is a summary in two sentences.
 
     Attributes
     ----------
     n, kept : int
-        Number of evaluations, and how many keep the limit.
+        Number of evaluations, and of those that satisfy the limit.
     expected : float
-        How many keep it according to the model: the sum of their predicted probabilities, each from all other data.
+        Expected number that satisfy it: the sum of the predicted probabilities, each from all other data.
     deviation : float
-        Standard deviation of that number if the predictions are right.
+        Standard deviation of this number if the predictions are right.
     bands : tuple of Band
         The same for points called safe, doubtful and hopeless; bands without points are left out.
     """
@@ -94,19 +94,19 @@ class LimitDiagnosis:
 
 
 def diagnose_limit(model: Model, limit: float = 0.0) -> LimitDiagnosis:
-    """Compare how often a limit is kept with how often a model says so, by leave-one-out.
+    """Compare how often a limit is satisfied with how often a model predicts it, by leave-one-out.
 
     Parameters
     ----------
     model : Model
         Of the output.
     limit : float
-        The largest value that is allowed.
+        The largest allowed value.
 
     Returns
     -------
     LimitDiagnosis
-        Numbers as attributes; ``print`` it for two sentences.
+        Numbers as attributes; ``print`` it for a summary.
 
     Examples
     --------

@@ -27,7 +27,7 @@ def occurrence_discrepancy(
     Parameters
     ----------
     prediction : Prediction
-        Predictive laws at n points spread uniformly over the box, or weighted so as to stand for it.
+        Predictive distributions at n points spread uniformly over the box, or weighted accordingly.
     threshold : float
         Threshold t.
     probability : float

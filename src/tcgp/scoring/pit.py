@@ -1,4 +1,4 @@
-"""Probability integral transforms, and their distance from the uniform law."""
+"""Probability integral transforms, and their distance from the uniform distribution."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def thresholded_pit(prediction: Prediction, y: ArrayLike, threshold: float) -> F
     Parameters
     ----------
     prediction : Prediction
-        Predictive laws at n points.
+        Predictive distributions at n points.
     y : (n,) array
-        Values that came true.
+        Observed values.
     threshold : float
         Threshold t; with +inf this is the ordinary PIT F(y).
 
@@ -54,16 +54,16 @@ def thresholded_pit(prediction: Prediction, y: ArrayLike, threshold: float) -> F
 def tks_pit(
     prediction: Prediction, y: ArrayLike, threshold: float, weights: ArrayLike | None = None
 ) -> float:
-    """tKS–PIT: the distance from the uniform law of the thresholded PIT, given y ≤ t (paper, Section 3.2).
+    """tKS–PIT: the distance of the thresholded PIT from the uniform distribution, given y ≤ t (paper, Section 3.2).
 
     The supremum over u of |G(u) − u| is exact: G is a step function, so its jumps and u = 1 suffice.
 
     Parameters
     ----------
     prediction : Prediction
-        Predictive laws at n points.
+        Predictive distributions at n points.
     y : (n,) array
-        Values that came true, at least one of them at or below t.
+        Observed values, at least one of them at or below t.
     threshold : float
         Threshold t.
     weights : (n,) array, optional
@@ -94,14 +94,14 @@ def tks_pit(
 
 
 def ks_pit(prediction: Prediction, y: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """KS–PIT: the distance of the PIT F(y) from the uniform law, the limit of `tks_pit` as t → ∞.
+    """KS–PIT: the distance of the PIT F(y) from the uniform distribution, the limit of `tks_pit` as t → ∞.
 
     Parameters
     ----------
     prediction : Prediction
-        Predictive laws at n points.
+        Predictive distributions at n points.
     y : (n,) array
-        Values that came true.
+        Observed values.
     weights : (n,) array, optional
         Weights of the points, of any positive sum; equal by default.
 

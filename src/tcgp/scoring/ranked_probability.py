@@ -31,16 +31,16 @@ def twcrps(prediction: Prediction, y: ArrayLike, threshold: float) -> FloatArray
 
     .. math:: S(F, y) = \int_{-\infty}^t (F(u) - 1\{u \ge y\})^2 \, du
 
-    In units of sd, with b and z the standardised threshold and value, A(b) = ∫_{−∞}^b F² and
+    In units of sd, with b and z the standardized threshold and value, A(b) = ∫_{−∞}^b F² and
     B(c) = ∫_c^∞ (1 − F)²: the score is sd·A(b) if y > t, and sd·(A(z) + B(z) − B(b)) if y ≤ t. A and B have a
-    closed form for the normal law; for any other they are integrated numerically, to 1e-10 relative.
+    closed form for the normal distribution; for any other they are integrated numerically, to 1e-10 relative.
 
     Parameters
     ----------
     prediction : Prediction
-        Predictive laws at n points.
+        Predictive distributions at n points.
     y : (n,) array
-        Values that came true.
+        Observed values.
     threshold : float
         Threshold t; +inf gives the ordinary CRPS.
 
@@ -111,9 +111,9 @@ def twcrps_sampled(
     Parameters
     ----------
     prediction : Prediction
-        Predictive laws at n points.
+        Predictive distributions at n points.
     y : (n,) array
-        Values that came true.
+        Observed values.
     threshold : float
         Threshold t; may be +inf.
     n_samples : int
@@ -145,7 +145,7 @@ def twcrps_sampled(
 
 
 def _standardized_twcrps(law: Law, b: FloatArray, z: FloatArray, gap: FloatArray) -> FloatArray:
-    """Score in units of sd, for a threshold b and a value z, both standardised; gap = b − z."""
+    """Score in units of sd, for a threshold b and a value z, both standardized; gap = b − z."""
     lower, upper = _primitives(law)
     score = np.empty_like(z)
     above = gap < 0.0  # not z > b: both may round to the same number

@@ -41,7 +41,7 @@ class Scores:
     twcrps : float
         Mean threshold-weighted CRPS, in the units of y.
     n_below : int
-        Number of values at or below t, on which ``tks_pit`` rests.
+        Number of values at or below t, on which ``tks_pit`` is based.
     """
 
     threshold: float
@@ -67,7 +67,7 @@ def leave_one_out_prediction(model: Model, law: Law | None = None) -> Prediction
 
 
 def loo_scores(model: Model, *, threshold: float | None = None, law: Law | None = None) -> Scores:
-    """Weighted leave-one-out scores: what can be known without new evaluations (paper, Section 3.2).
+    """Weighted leave-one-out scores, without new evaluations (paper, Section 3.2).
 
     Parameters
     ----------
@@ -76,13 +76,13 @@ def loo_scores(model: Model, *, threshold: float | None = None, law: Law | None 
     threshold : float, optional
         Threshold t; the model's own by default.
     law : Law, optional
-        Another residual law for the same interpolator, ``Normal()`` for the plain GP beneath tcGP; the
+        Another residual law for the same interpolator, such as ``Normal()`` for the plain GP; the
         model's own by default.
 
     Returns
     -------
     Scores
-        Averages over the data carry the model's weights, so that they stand for averages over the box.
+        Averages over the data are weighted, so that they approximate averages over the box.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def test_scores(
     y_tail : (k,) array, optional
         Values at these points.
     probability : float, optional
-        p_t where it is known better than from ``y_test``, by subset simulation for instance.
+        p_t, if it is known more accurately than from ``y_test``, for example by subset simulation.
 
     Returns
     -------

@@ -263,7 +263,7 @@
     fact("evaluations", D.state.n_evals ? `${N} of ${D.state.n_evals}` : N);
     fact("failed", failed);
     if (limited) fact("keep all constraints", `${E.y.filter((_, i) => feasible(i)).length} of ${N - failed}`);
-    fact("under way", D.pending.length);
+    fact("in progress", D.pending.length);
     const spent = E.simulator.reduce((a, b) => a + (b || 0), 0);
     if (spent > 0) fact("time in the simulator", seconds(spent));
     if (D.state.text && !snapshot && !D.state.running) add(root, "p", "soft", "Ended: " + D.state.text + ".");
@@ -376,7 +376,7 @@
     // Many lines hide each other: then only the best tenth stands out.
     const opacity = (share) => (order.length > 120 ? 0.1 + 0.7 * share ** 8 : 0.3 + 0.4 * share);
     const more = N > shown.length ? ` The ${shown.length} best and latest failed of ${N} are drawn.` : "";
-    const section = card(root, "Where it sampled", "One line per evaluation, across all parameters to its value: the darker (brighter in dark mode) the better. Point at a line to read it." + more);
+    const section = card(root, "Where it sampled", "One line per evaluation, through all parameters to its value. Darker lines (brighter in dark mode) are better. Point at a line to read it." + more);
     const holder = add(section, "div");
     const [low, high] = spread(E.y, 0.02), [lowest, highest] = spread(E.y);
     const positive = lowest > 0 && highest > 1000 * lowest;
@@ -456,7 +456,7 @@
     const sorted = E.y.filter((v, i) => (bestIndex < 0 ? v !== null : feasible(i))).sort((p, q) => p - q), median = sorted[Math.floor(sorted.length / 2)];
     const improvement = limited ? "the expected improvement that keeps all constraints, scaled to its own maximum, with the probability of keeping them (from 0 to 1)" : "the expected improvement, scaled to its own maximum";
     const off = G.maximize ? "Depths below" : "Heights above", all = limited && bestIndex >= 0 ? "all values that keep the constraints" : "all values";
-    const section = card(root, `What the model expects around the ${centreName}`, `Each chart moves one parameter and holds the others at the ${centreName}: the model's mean with its ${level} % interval, and below it ${improvement}. ${off} the median of ${all} are cut off.${modelled}`, S.along.length > 6 ? "long" : "");
+    const section = card(root, `What the model expects around the ${centreName}`, `Each chart varies one parameter, with the others fixed at the ${centreName}: the model's mean with its ${level} % interval, and below it ${improvement}. ${off} the median of ${all} are cut off.${modelled}`, S.along.length > 6 ? "long" : "");
     const grid = add(section, "div", "small");
     S.along.forEach((view, k) => {
       if (!view) return;
@@ -511,7 +511,7 @@
   function heat(parent) {
     const S = D.slices, H = S && S.over;
     if (!H || centre < 0) return;
-    const section = card(parent, "The two parameters that matter most", `Those along which the mean changes most through the ${centreName}; the others are held there. ${limited ? "Circles and rhombs" : "Circles"} are evaluations, seen through the other parameters.`);
+    const section = card(parent, "The two parameters that matter most", `Those along which the mean changes most through the ${centreName}; the others are fixed there. ${limited ? "Circles and diamonds" : "Circles"} are evaluations, seen through the other parameters.`);
     const buttons = add(section, "div", "buttons");
     const holder = add(section, "div");
     const kinds = [["mean", "mean"], ["sd", "standard deviation"], ["ei", "expected improvement"], ["feasible", "probability of keeping all constraints"]].filter(([kind]) => H[kind]);
@@ -597,7 +597,7 @@
     legend(section, [...models.map((m, k) => [stroke(k > 0 ? "m" : "p dash"), m.label]), [(s) => draw(s, "path", { d: "M1 6H23", class: "diagonal" }), "a calibrated model"]]);
     const scroll = add(section, "div", "scroll");
     rows(scroll, ["model", "κ", "r", "tKS–PIT"], models.map((m) => [m.label, number(m.kappa, 3), number(m.r, 3), number(m.tks_pit, 3)]), [1, 2, 3]);
-    add(section, "p", "soft", `${before} κ is the predicted over the observed frequency of such values (1 is right, ${after}), r the difference of the two; tKS–PIT is the distance of the curve from the diagonal. All by leave-one-out.`);
+    add(section, "p", "soft", `${before} κ is the ratio of predicted to observed frequency of such values (1 is right, ${after}), r the difference of the two; tKS–PIT is the distance of the curve from the diagonal. All by leave-one-out.`);
   }
   function calibration(parent) {
     const K = D.calibration;
@@ -615,7 +615,7 @@
   // ---- constraints ----
   function constraints() {
     if (!limited && !G.known.length) return;
-    const section = card(root, "Constraints", limited ? `Where the ${centreName} stands with each, and how many evaluations keep it. An active constraint is kept, and only just.` : null, "long");
+    const section = card(root, "Constraints", limited ? `How far the ${centreName} is from each limit, and how many evaluations satisfy it. An active constraint is satisfied with almost no margin.` : null, "long");
     section.id = "constraints";
     const standing = C.map((c) => [c.text, c.here ? number(c.here.value, 8) : "–", number(c.bound, 8), c.here ? c.here.distance : "–", `${c.kept} of ${c.n}`]);
     const known = G.known.map((text) => [text, "–", "–", "on parameters: no point violates it", "all"]);
@@ -632,13 +632,13 @@
       add(cell, "p", "", c.model.sentence);
       const meaning = { safe: "safe: above 90 %", doubtful: "doubtful", hopeless: "hopeless: below 10 %" };
       rows(add(cell, "div", "scroll"), ["predicted probability of keeping it", "points", "expected to keep it", "kept it"], c.model.bands.map((b) => [meaning[b.label], b.n, b.expected.toFixed(1), b.kept]), [1, 2, 3]);
-      if (c.model.models[0].u.length) pit(cell, "limit", c.model.models, "values that keep it", "The same for all values on the right side of the limit, as shares of the box.", "less means that the limit is expected to be kept too rarely");
+      if (c.model.models[0].u.length) pit(cell, "limit", c.model.models, "values that keep it", "The same for all values that satisfy the limit, as fractions of the box.", "less means that the limit is expected to be satisfied too rarely");
     }
   }
   function law(parent) {
     const T = D.trace;
     if (!T.length) return;
-    const section = card(parent, "The law of the errors, along the run", "Shape β and scale λ of the generalized normal law that the model uses; a plain GP has β = 2 and λ = √2. Small β means heavy tails.");
+    const section = card(parent, "Distribution of the errors, along the run", "Shape β and scale λ of the generalized normal distribution that the model uses; a plain GP has β = 2 and λ = √2. Small β means heavy tails.");
     const n = T.map((t) => t.n), end = [Math.min(...n), Math.max(...n, Math.min(...n) + 1)];
     // Where models take turns, the others have no such law, and thresholds of their own.
     const L = T.filter((t) => t.beta !== null), lawful = L.length ? L : T;
@@ -657,7 +657,7 @@
       hover(svg, T.flatMap((t) => [t.beta, t.scale].filter((v) => v > 0).map((v) => ({ x: x.at(t.n), y: y.at(v), lines: () => [`after ${t.n} evaluations, by ${t.method}`, `β ${number(t.beta, 4)}`, `λ ${number(t.scale, 4)}`, `t ${number(t.threshold)}`] }))));
       legend(section, [[stroke("m"), "β"], [stroke("c dash"), "λ"], [(s) => draw(s, "path", { d: "M1 6H23", class: "diagonal" }), "β of a Gaussian"]]);
     } else {
-      add(section, "p", "soft", "The model in use has no such law.");
+      add(section, "p", "soft", "The model in use has no such distribution.");
     }
     const width = narrow ? 340 : 480, height = 230, box = { left: 60, right: width - 10, top: 22, bottom: height - 40 };
     const svg = canvas(section, "threshold", "Threshold and best value against the number of evaluations", width, height);
@@ -684,7 +684,7 @@
     const total = (k) => both.reduce((sum, pair) => sum + (pair[k] || 0), 0), [simulator, optimizer] = [total(0), total(1)];
     const unknown = both.some(([a]) => a === null) ? " Where the simulator's time is not known, none is drawn." : "";
     const known = (k, sum) => (both.some((pair) => pair[k] !== null) ? seconds(sum) : "not known");
-    add(section, "p", "soft", `Simulator ${known(0, simulator)}, optimizer ${known(1, optimizer)} in all.` + unknown);
+    add(section, "p", "soft", `Simulator ${known(0, simulator)}, optimizer ${known(1, optimizer)} in total.` + unknown);
     const holder = add(section, "div");
     redraw(() => {
       holder.textContent = "";
@@ -726,7 +726,7 @@
   function tables() {
     if (D.best.length) {
       const none = bestIndex < 0;
-      const section = card(root, none ? "Nearest points" : "Best points", none ? "No evaluation keeps all constraints yet: these come nearest to it." : null, "long");
+      const section = card(root, none ? "Closest points" : "Best points", none ? "No evaluation satisfies all constraints yet. These come closest." : null, "long");
       const others = G.outputs.map((_, k) => k).filter((k) => G.outputs[k] !== G.objective), from = 2 + others.length;
       const columns = [...Array(from).keys(), ...numericColumns.filter((k) => k >= 0).map((k) => k + from)];
       const cells = D.best.map((b) => [b.y, run(b), ...others.map((k) => b.outputs[k]), ...brief(b.x)]);

@@ -16,6 +16,7 @@ import numbers
 import os
 import queue
 import time
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
@@ -24,13 +25,28 @@ from tcgp._text import shorten
 from tcgp.goals import interpret, read_outputs
 from tcgp.optimizer.settings import check_positive_integer
 
-__all__ = ["Crew", "Outcome", "WorkersError", "check_workers", "crew_for", "evaluate"]
+__all__ = [
+    "Crew",
+    "LeavingCrew",
+    "Outcome",
+    "Terminated",
+    "WorkersError",
+    "check_workers",
+    "crew_for",
+    "evaluate",
+]
 
 Function = Callable[[Any], Any]
+
+LONGEST_TRACEBACK = 10_000  # characters from its end
 
 
 class WorkersError(RuntimeError):
     """The workers cannot evaluate anything any more."""
+
+
+class Terminated(KeyboardInterrupt):
+    """Somebody wants this process to end at once: it waits for nothing, as after a second Ctrl-C."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +60,20 @@ class Outcome:
     reason : str, dict or None
         Why there is no value; or, by their names, why outputs have none.
     seconds : float or None
+    exit_code : int or None
+        How a program ended; 0 also for a function that has returned. None if it was stopped, or raised an exception.
+    words : str
+        The end of what a program wrote, if it gave no value.
+    traceback : str or None
+        Of the exception that a function raised.
     """
 
     value: float | dict[str, float | None] | None
     reason: str | dict[str, str] | None = None
     seconds: float | None = field(default=None, compare=False, repr=False)
+    exit_code: int | None = field(default=None, compare=False, repr=False)
+    words: str = field(default="", compare=False, repr=False)
+    traceback: str | None = field(default=None, compare=False, repr=False)
 
 
 def evaluate(fun: Function, argument: Any) -> Outcome:
@@ -67,12 +92,21 @@ def evaluate(fun: Function, argument: Any) -> Outcome:
         answer = fun(argument)
     except (Exception, SystemExit) as error:
         reason = shorten(f"{type(error).__name__}: {error}", 1000)
-        return Outcome(None, reason, time.monotonic() - start)
+        seconds = time.monotonic() - start
+        return Outcome(None, reason, seconds, traceback=_traceback_of(error))
     seconds = time.monotonic() - start
     if isinstance(answer, Mapping):  # what its outputs mean, the goals say
         values, reasons = read_outputs(answer)
-        return Outcome(values, reasons or None, seconds)
-    return Outcome(*interpret(answer), seconds)
+        return Outcome(values, reasons or None, seconds, exit_code=0)
+    return Outcome(*interpret(answer), seconds, exit_code=0)
+
+
+def _traceback_of(error: BaseException) -> str:
+    """The traceback of an exception, from the user's function on."""
+    ours = error.__traceback__
+    theirs = None if ours is None else ours.tb_next
+    text = "".join(traceback.format_exception(type(error), error, theirs or ours))
+    return text if len(text) <= LONGEST_TRACEBACK else f"...{text[-LONGEST_TRACEBACK:]}"
 
 
 @runtime_checkable
@@ -81,14 +115,26 @@ class Crew(Protocol):
 
     capacity: int
 
-    def submit(self, number: int, argument: Any) -> None:
-        """Start the evaluation with this number."""
+    def submit(self, number: int, argument: Any, attempt: int = 0) -> None:
+        """Start the evaluation with this number; a later attempt at it if an earlier one is to be forgotten."""
 
     def wait(self, timeout: float | None) -> list[tuple[int, Outcome]]:
         """Evaluations that have ended: at least one, unless the time is up."""
 
     def close(self) -> None:
         """End what is still running, as far as that can be done."""
+
+
+@runtime_checkable
+class LeavingCrew(Crew, Protocol):
+    """A crew whose evaluations can go on without us, and be taken up by the next one."""
+
+    @property
+    def under_way(self) -> list[int]:
+        """Numbers of the evaluations that are running."""
+
+    def leave(self) -> list[int]:
+        """Let what runs go on when the crew is closed; its numbers."""
 
 
 def crew_for(workers: Any, fun: Function, n_parallel: int | None = None) -> Crew:
@@ -139,7 +185,7 @@ class Alone:
         self._fun = fun
         self._waiting: list[tuple[int, Any]] = []
 
-    def submit(self, number: int, argument: Any) -> None:
+    def submit(self, number: int, argument: Any, attempt: int = 0) -> None:
         self._waiting.append((number, argument))
 
     def wait(self, timeout: float | None) -> list[tuple[int, Outcome]]:
@@ -160,7 +206,7 @@ class Batches:
         self._fun, self._map = fun, mapper
         self._waiting: list[tuple[int, Any]] = []
 
-    def submit(self, number: int, argument: Any) -> None:
+    def submit(self, number: int, argument: Any, attempt: int = 0) -> None:
         self._waiting.append((number, argument))
 
     def wait(self, timeout: float | None) -> list[tuple[int, Outcome]]:
@@ -190,7 +236,7 @@ class Executor:
         self._futures: dict[int, Any] = {}
         self._broken: Exception | None = None
 
-    def submit(self, number: int, argument: Any) -> None:
+    def submit(self, number: int, argument: Any, attempt: int = 0) -> None:
         try:
             future = self._executor.submit(evaluate, self._fun, argument)
         except Exception as error:
@@ -257,7 +303,7 @@ class Processes:
             self.close()
             raise
 
-    def submit(self, number: int, argument: Any) -> None:
+    def submit(self, number: int, argument: Any, attempt: int = 0) -> None:
         worker = self._idle.pop()
         self._busy[number] = worker
         with contextlib.suppress(OSError):  # it has died: `wait` finds that out

@@ -33,6 +33,7 @@ logger = logging.getLogger("tcgp")
 
 PARAMETERS, STDERR, OUTCOME = "parameters.json", "stderr.txt", "outcome.json"
 NOTES = ".supervisor"
+LONGEST_WORDS = 10_000  # characters from the end of an output in which messages are looked for
 
 Value = float | dict[str, float | None]
 
@@ -173,6 +174,8 @@ class Run:
         How long the run took, once it has finished.
     reasons : dict
         Why outputs have no value, by name.
+    exit_code : int or None
+        How the program ended, negative for a signal; None as long as it runs, and if it was stopped.
     """
 
     def __init__(
@@ -188,6 +191,21 @@ class Run:
         self._killed = False
         self.seconds: float | None = None
         self.reasons: dict[str, str] = {}
+        self.exit_code: int | None = None
+
+    @property
+    def can_be_adopted(self) -> bool:
+        """Whether another process can take it up if this one ends."""
+        return self._process.supervised
+
+    @property
+    def words(self) -> str:
+        """The end of what the program wrote to its standard error and output."""
+        parts = []
+        for name in (STDERR, STDOUT):
+            with contextlib.suppress(OSError):  # the program has deleted it
+                parts.append(read_tail(self.directory / name)[-LONGEST_WORDS:])
+        return "\n".join(parts)
 
     def finish(self) -> Value:
         """Wait for the end, and return the value or the outputs; RunFailed if there is none."""
@@ -215,8 +233,9 @@ class Run:
             raise RunFailed(f"no end after {timeout:g} s") from None
         if self._killed:
             raise RunFailed("stopped before its end")
-        if self._process.code != 0:
-            raise RunFailed(_how_it_ended(self._process.code) + self._last_words())
+        self.exit_code = self._process.code
+        if self.exit_code != 0:
+            raise RunFailed(_how_it_ended(self.exit_code) + self._last_words())
         if self._simulator.outputs is None:
             return self._simulator.objective.read(self.directory)
         outputs, self.reasons = outputs_of_run(self._simulator.outputs, self.directory)

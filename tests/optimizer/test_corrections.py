@@ -66,7 +66,7 @@ def test_models_forget_what_was_wrong():
     assert optimizer.model.y.min() == pytest.approx(optimizer.result().fun)
 
 
-@pytest.mark.parametrize("wrong, right", [(None, 1.5), (1.5, None), (2.5, float("nan"))])
+@pytest.mark.parametrize(("wrong", "right"), [(None, 1.5), (1.5, None), (2.5, float("nan"))])
 def test_failures_and_values_are_corrected_both_ways(wrong, right, tmp_path):
     optimizer = tcgp.Optimizer([(0.0, 1.0)], rng=0, journal=tmp_path / "run.jsonl")
     optimizer.tell([0.25], 7.0)

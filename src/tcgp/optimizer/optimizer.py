@@ -292,7 +292,8 @@ class Optimizer:
         """Report the value of the function at a point, or at several.
 
         Any point of the space may be told, asked or not. Telling the same again is ignored; another value for
-        the same point is refused, because evaluations are exact (`correct` takes it). Of several points all are noted, or none.
+        the same point is refused, because evaluations are exact: `correct` takes it. Of several points all are noted,
+        or none.
 
         Parameters
         ----------

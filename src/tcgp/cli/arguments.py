@@ -91,6 +91,7 @@ examples:
   tcgp tell run.jsonl 3 mass=12.7 stress=210                     all outputs, if the objective is one of them
   tcgp tell run.jsonl 3 --failed "did not converge"
   tcgp tell run.jsonl --x '{"width": 0.5, "layers": 3}' 12.7     a run made earlier, never asked for
+  tcgp tell run.jsonl 3 --correct 1.27                           12.7 was wrong; the journal keeps both
 """
 
 STATUS_EPILOG = """\
@@ -242,7 +243,8 @@ def _add_tell(commands: Any) -> None:
         help="say what a point gave",
         description="Say what a point gave: its value or its outputs, or that it failed.",
         epilog=TELL_EPILOG,
-        usage="tcgp tell [-h] JOURNAL (ID | --x JSON) (VALUE | NAME=VALUE ... | --failed REASON) [--took TIME]",
+        usage="tcgp tell [-h] JOURNAL (ID | --x JSON) (VALUE | NAME=VALUE ... | --failed REASON) [--took TIME] "
+        "[--correct]",
     )
     parser.add_argument("journal", metavar="JOURNAL", help="file that keeps the campaign")
     parser.add_argument(
@@ -250,6 +252,9 @@ def _add_tell(commands: Any) -> None:
     )
     parser.add_argument("--x", metavar="JSON", help="parameters of a point that was not asked for")
     parser.add_argument("--failed", metavar="REASON", help="the run gave no value, and why")
+    parser.add_argument(
+        "--correct", action="store_true", help="put right what was told of the point; the journal keeps both"
+    )
     parser.add_argument(
         "--took",
         type=_duration,
@@ -388,7 +393,9 @@ def arrange(arguments: list[str]) -> list[str]:
     front, back = [], []
     rest = iter(protected)
     for text in rest:
-        if text in ("--x", "--failed", "--took"):
+        if text == "--correct":
+            back.append(text)
+        elif text in ("--x", "--failed", "--took"):
             back += [text, *itertools.islice(rest, 1)]
         else:
             front.append(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +19,7 @@ from tcgp.space import Point
 
 __all__ = [
     "check_spec",
+    "describe_corrections",
     "describe_counts",
     "describe_failures",
     "describe_goals_at",
@@ -71,6 +73,17 @@ def describe_goals_at(campaign: Campaign, evaluation: Evaluation) -> list[str]:
     outputs = [f"{name} = {value!r}" for name, value in (evaluation.outputs or {}).items()]
     margins = [str(margin) for margin in campaign.history.margins(evaluation)]
     return [*labelled("outputs", outputs), *labelled("constraints", margins)]
+
+
+def describe_corrections(campaign: Campaign) -> list[str]:
+    """One line for each value that was corrected."""
+    lines = []
+    for correction in campaign.history.corrections[-LONGEST_LIST:]:
+        before, after = correction.before, correction.after
+        which = json.dumps(named(campaign, after.x)) if after.id is None else f"id {after.id}"
+        lines.append(f"{which} from {before.outcome()} to {after.outcome()}")
+    n_more = len(campaign.history.corrections) - len(lines)
+    return ([f"{n_more} earlier ones, which the journal has"] if n_more else []) + lines
 
 
 def labelled(label: str, lines: Sequence[str]) -> list[str]:

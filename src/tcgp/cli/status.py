@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 from tcgp.cli.campaigns import (
+    describe_corrections,
     describe_counts,
     describe_failures,
     describe_goals_at,
@@ -36,19 +37,22 @@ def run(options: argparse.Namespace) -> int:
 def _in_words(campaign: Campaign) -> list[str]:
     history = campaign.history
     lines = labelled("evaluations", [describe_counts(campaign), *describe_failures(campaign)])
-    if history.best is not None:
-        lines += [f"best value   {history.best.y!r}{_which(history.best)}", *_around(campaign, history.best)]
+    lines += labelled("corrected", describe_corrections(campaign))
+    if (best := history.best) is not None:
+        lines += [f"best value   {best.y!r}{_which(campaign, best)}", *_around(campaign, best)]
     elif (nearest := history.least_violating) is not None:
         lines.append("best value   none: no run keeps all constraints so far")
-        lines += [f"nearest      {nearest.y!r}{_which(nearest)}", *_around(campaign, nearest)]
+        lines += [f"nearest      {nearest.y!r}{_which(campaign, nearest)}", *_around(campaign, nearest)]
     else:
         lines.append("best value   none so far")
     pending = [json.dumps({"id": p.id, "x": named(campaign, p.x)}) for p in history.pending.values()]
     return [*lines, *labelled("pending", pending)]
 
 
-def _which(evaluation: Evaluation) -> str:
-    return "" if evaluation.id is None else f"   (id {evaluation.id})"
+def _which(campaign: Campaign, evaluation: Evaluation) -> str:
+    words = [] if evaluation.id is None else [f"id {evaluation.id}"]
+    words += [f"corrected, it was {before.outcome()}" for before in campaign.history.former(evaluation)[-1:]]
+    return f"   ({'; '.join(words)})" if words else ""
 
 
 def _around(campaign: Campaign, evaluation: Evaluation) -> list[str]:
@@ -72,6 +76,10 @@ def _facts(campaign: Campaign) -> dict[str, Any]:
         "best": None if best is None else _point(campaign, best),
         "nearest": None if best is not None or nearest is None else _point(campaign, nearest),
         "failures": {reason: [e.id for e in group] for reason, group in failures_by_reason(campaign).items()},
+        "corrections": [
+            {"id": c.after.id, "x": named(campaign, c.after.x), "before": c.before.y, "after": c.after.y}
+            for c in history.corrections
+        ],
         "pending": [{"id": p.id, "x": named(campaign, p.x)} for p in history.pending.values()],
     }
 

@@ -83,7 +83,7 @@ class Acquisition:
         self.region = region
         self.surrogate = Surrogate(settings.method, settings.options)
         self.limit_surrogates = [Surrogate(LIMIT_METHOD, LIMIT_OPTIONS) for _ in history.goals.limits]
-        for proposal in history.proposals:
+        for proposal in history.proposals[history.n_stale :]:
             self.remember(proposal.fit)
 
     def fit(self) -> tuple[Models, dict[str, Any] | None]:

@@ -17,7 +17,7 @@ from tcgp.space import Point, Space
 if TYPE_CHECKING:
     from tcgp.region import Region
 
-__all__ = ["SAME_POINT", "Evaluation", "History", "Proposal", "SpaceExhausted"]
+__all__ = ["SAME_POINT", "Correction", "Evaluation", "History", "Proposal", "SpaceExhausted"]
 
 # Two points nearer than this in every coordinate of the unit cube count as one. At a smooth minimum they
 # differ by about 1e-14 of the function's range, which is rounding; and the Matern correlation of such a pair
@@ -142,6 +142,14 @@ class Proposal:
         object.__setattr__(self, "x", tuple(self.x))
 
 
+@dataclass(frozen=True)
+class Correction:
+    """An evaluation that was reported wrongly, and what took its place."""
+
+    before: Evaluation
+    after: Evaluation
+
+
 class History:
     """Proposals and evaluations, and whether a point is new among them.
 
@@ -159,6 +167,10 @@ class History:
         All that was told, in the order of the answers.
     pending : dict
         Proposals without an answer, by their number.
+    corrections : list of Correction
+        What was told and corrected since, in order: ``evaluations`` has what holds now.
+    n_stale : int
+        Number of proposals made before the data were last changed: the states of their models are of no use.
     """
 
     def __init__(self, space: Space, goals: Goals | None = None) -> None:
@@ -167,13 +179,14 @@ class History:
         self.proposals: list[Proposal] = []
         self.evaluations: list[Evaluation] = []
         self.pending: dict[int, Proposal] = {}
+        self.corrections: list[Correction] = []
+        self.n_stale = 0
         self._by_point: dict[tuple[Any, ...], Evaluation] = {}
         self._codes: dict[tuple[Any, ...], list[float]] = {}  # of all points, evaluated or pending
         self._best: Evaluation | None = None
         # Made when they are asked for, of what has come since. Each is replaced at once: threads may look at any time.
         self._matrix = _frozen(np.empty((0, space.dim)))
-        none = np.empty((0, space.dim))
-        self._made = _Arrays(0, none, np.empty(0), np.empty((0, len(self.goals.limits))), none)
+        self._made = self._no_arrays()
 
     @property
     def n_done(self) -> int:
@@ -191,10 +204,43 @@ class History:
         self.evaluations.append(evaluation)
         self._by_point[tuple(evaluation.x)] = evaluation
         self._remember(evaluation.x)
-        if self.keeps_limits(evaluation) and (self._best is None or self._is_better(evaluation, self._best)):
-            self._best = evaluation
+        self._compare(evaluation)
         if evaluation.id is not None:
             del self.pending[evaluation.id]
+
+    def correct(self, before: Evaluation, after: Evaluation) -> None:
+        """Put an evaluation in the place of another at the same point."""
+        self.corrections.append(Correction(before, after))
+        self.n_stale = len(self.proposals)
+        self.evaluations[self.evaluations.index(before)] = after
+        self._by_point[tuple(after.x)] = after
+        self._best = None
+        for evaluation in self.evaluations:
+            self._compare(evaluation)
+
+    def to_correct(self, x_or_id: object) -> Evaluation:
+        """The evaluation at a point, or of the proposal with a number; ValueError if there is none."""
+        if isinstance(x_or_id, numbers.Integral) and not isinstance(x_or_id, bool):
+            found = next((e for e in self.evaluations if e.id == x_or_id), None)
+            what = f"proposal {int(x_or_id)}"
+        else:
+            point = self.space.check(x_or_id)
+            found, what = self._evaluated_near(point), f"the point {list(point)!r}"
+        if found is None:
+            raise ValueError(f"{what} has no value to correct: tell it")
+        return found
+
+    def former(self, evaluation: Evaluation) -> list[Evaluation]:
+        """What was told at the point of an evaluation before it was corrected, in order."""
+        return [c.before for c in self.corrections if c.before.x == evaluation.x]
+
+    def _evaluated_near(self, x: Point) -> Evaluation | None:
+        """The evaluation at ``x``, or at a point of which ``x`` is a rounded copy."""
+        if (known := self.find(x)) is not None or math.isfinite(self.space.size) or not self.evaluations:
+            return known
+        codes = np.array([self._codes[tuple(e.x)] for e in self.evaluations])
+        gaps = np.abs(codes - self.space.encode([x])).max(axis=1)
+        return self.evaluations[int(np.argmin(gaps))] if gaps.min() <= SAME_POINT else None
 
     def find(self, x: Point) -> Evaluation | None:
         """The evaluation at exactly ``x``, if there is one."""
@@ -210,7 +256,7 @@ class History:
             elif not known.same_outcome(evaluation):
                 raise ValueError(
                     f"the point {list(evaluation.x)!r} gave {known.outcome()} and now {evaluation.outcome()}; "
-                    "evaluations are exact, so tell each point once"
+                    "evaluations are exact, so tell each point once, or correct it"
                 )
         return list(new.values())
 
@@ -350,7 +396,10 @@ class History:
 
     def _arrays(self) -> _Arrays:
         """The evaluations as arrays, those that have come since they were last asked for added."""
-        made, new = self._made, self.evaluations[self._made.n :]
+        made = self._made
+        if made.n_corrections < len(self.corrections):
+            made = self._no_arrays()
+        new = self.evaluations[made.n :]
         if not new:
             return made
         done, failed = [e for e in new if not e.failed], [e for e in new if e.failed]
@@ -362,13 +411,25 @@ class History:
             np.concatenate([made.values, values]),
             np.vstack([made.excesses, excesses.reshape(len(done), len(self.goals.limits))]),
             self._stacked(made.failures, failed),
+            made.n_corrections,
         )
         return self._made
+
+    def _no_arrays(self) -> _Arrays:
+        """Arrays to which all evaluations are still to be added."""
+        none = np.empty((0, self.space.dim))
+        no_excesses = np.empty((0, len(self.goals.limits)))
+        return _Arrays(0, none, np.empty(0), no_excesses, none, len(self.corrections))
 
     def _stacked(self, codes: FloatArray, evaluations: list[Evaluation]) -> FloatArray:
         """The codes, and those of the evaluations below them."""
         new = [self._codes[tuple(e.x)] for e in evaluations]
         return np.vstack([codes, np.array(new).reshape(len(new), self.space.dim)])
+
+    def _compare(self, evaluation: Evaluation) -> None:
+        """Take an evaluation for the best if it is better than that."""
+        if self.keeps_limits(evaluation) and (self._best is None or self._is_better(evaluation, self._best)):
+            self._best = evaluation
 
     def _is_better(self, one: Evaluation, other: Evaluation) -> bool:
         return self.goals.sign * (one.y or 0.0) < self.goals.sign * (other.y or 0.0)
@@ -392,6 +453,7 @@ class _Arrays:
     values: FloatArray
     excesses: FloatArray
     failures: FloatArray
+    n_corrections: int
 
     def __post_init__(self) -> None:
         for array in (self.codes, self.values, self.excesses, self.failures):

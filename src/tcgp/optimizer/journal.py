@@ -1,9 +1,9 @@
 """The journal of a run: an append-only file of JSON lines that survives a crash at any moment.
 
-The first line is a header that says what is optimized and how; each further line is one event, an ``ask`` or
-a ``tell``. Every line is written at once and synced to disk before the run goes on, so that a crash costs at
-most the line being written. That torn line is cut off when the file is opened again; any other damage is
-refused.
+The first line is a header that says what is optimized and how; each further line is one event: an ``ask``, a
+``tell``, or a ``correct`` that takes the place of a ``tell``. Every line is written at once and synced to disk
+before the run goes on, so that a crash costs at most the line being written. That torn line is cut off when the
+file is opened again; any other damage is refused.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -292,7 +292,8 @@ class Optimizer:
         """Report the value of the function at a point, or at several.
 
         Any point of the space may be told, asked or not. Telling the same again is ignored; another value for
-        the same point is refused, because evaluations are exact. Of several points all are noted, or none.
+        the same point is refused, because evaluations are exact: `correct` takes it. Of several points all are noted,
+        or none.
 
         Parameters
         ----------
@@ -330,6 +331,49 @@ class Optimizer:
                 words = "the evaluation at %r failed: %s"
                 extra = {"failed_evaluation": evaluation}
                 logger.warning(words, list(evaluation.x), evaluation.reason, extra=extra)
+
+    @_atomic
+    def correct(
+        self,
+        x_or_id: object,
+        y: object,
+        *,
+        reason: str | Mapping[str, str] | None = None,
+        seconds: float | None = None,
+    ) -> None:
+        """Put right what was told of a point: another value, a value instead of a failure, or the reverse.
+
+        The journal keeps what was told before, and so does ``history.corrections``. The model is fitted afresh.
+
+        Parameters
+        ----------
+        x_or_id : point or int
+            A point that was told; or, as an integer, the number of its proposal.
+        y : float or mapping
+            As in `tell`.
+        reason : str or mapping, optional
+            As in `tell`.
+        seconds : float, optional
+            How long the evaluation took; by default what was told.
+
+        Examples
+        --------
+        >>> import tcgp
+        >>> optimizer = tcgp.Optimizer([(0.0, 1.0)], rng=0)
+        >>> optimizer.tell([0.5], 210.0)
+        >>> optimizer.correct([0.5], 2.1)
+        >>> optimizer.result().fun, [c.before.y for c in optimizer.history.corrections]
+        (2.1, [210.0])
+        """
+        before = self.history.to_correct(x_or_id)
+        took = before.seconds if seconds is None else seconds
+        after = replace(Evaluation.of(before.x, y, reason, took, self.history.goals), id=before.id)
+        self._check_open()
+        if after.same_outcome(before):
+            return
+        with self._kept({"event": "correct", **after.to_json()}):
+            self.history.correct(before, after)
+            self._proposer.forget_models()
 
     @_atomic
     def result(self) -> Result:

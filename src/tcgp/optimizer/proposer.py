@@ -83,6 +83,10 @@ class Proposer:
 
         return Acquisition(self.space, self.settings, self.history, self.streams, self.region)
 
+    def forget_models(self) -> None:
+        """Start afresh from the history: its data are others now."""
+        self.__dict__.pop("acquisition", None)
+
     def propose(self) -> Proposal:
         """The next point to evaluate.
 

@@ -101,17 +101,29 @@ def _add(history: History, event: Mapping[str, Any]) -> None:
         check_choice("source", event["source"], SOURCES)
         check_record(event["fit"], history.space.dim)
         history.add_proposal(Proposal(number, x, event["source"], _check_trace(event["trace"]), event["fit"]))
-    elif kind == "tell":
+    elif kind in ("tell", "correct"):
         outputs = _check_outputs(event.get("outputs"))
         y = _check_number("y", event["y"])
         evaluation = replace(Evaluation.of(x, y, event["reason"], event.get("seconds")), outputs=outputs)
         known = history.find(x)
-        if known is None:
+        if kind == "correct":
+            _correct(history, known, replace(evaluation, id=number))
+        elif known is None:
             history.add_evaluation(replace(evaluation, id=_answered(history, number, x)))
         elif not known.same_outcome(evaluation):
             raise ValueError(f"one point gave {known.outcome()} and {evaluation.outcome()}")
     else:
         raise ValueError(f"unknown event {kind!r}")
+
+
+def _correct(history: History, known: Evaluation | None, evaluation: Evaluation) -> None:
+    """Correct the evaluation that is known; a line that says it again changes nothing."""
+    if known is None or known.id != evaluation.id:
+        raise ValueError(
+            f"a correction at {list(evaluation.x)!r}, where ask number {evaluation.id!r} was not told"
+        )
+    if not known.same_outcome(evaluation):
+        history.correct(known, evaluation)
 
 
 def _answered(history: History, number: object, x: Point) -> int | None:

@@ -131,6 +131,7 @@ def report_data(
             "outputs": [[rounded((e.outputs or {}).get(name), 8) for name in outputs] for e in evaluations],
             "broken": _broken(optimizer),
             "reason": [None if e.reason is None else shorten(e.reason, LONGEST_TEXT) for e in evaluations],
+            "corrected": [_former(optimizer, e) for e in evaluations],
             "id": numbers,
             "source": [source for _, source in origins],
             "optimizer": [rounded(_seconds_to_choose(optimizer, e), 4) for e in evaluations],
@@ -274,6 +275,12 @@ def _broken(optimizer: Optimizer) -> list[list[int] | None]:
         None if e.failed else [k for k, excess in enumerate(next(rows)) if not excess <= 0.0]
         for e in optimizer.evaluations
     ]
+
+
+def _former(optimizer: Optimizer, evaluation: Evaluation) -> str | None:
+    """What was told of an evaluation before it was corrected, as text; None if it was not."""
+    outcomes = [before.outcome() for before in optimizer.history.former(evaluation)]
+    return shorten(", then ".join(outcomes), LONGEST_TEXT) if outcomes else None
 
 
 def _signed(optimizer: Optimizer, value: float | None) -> float | None:

@@ -195,6 +195,7 @@
     const run = E.id[i] === null ? "" : `, run ${E.id[i]}`;
     const lines = [`evaluation ${i + 1}${run} (${ORIGIN[E.source[i]] || E.source[i]})`];
     lines.push(E.y[i] === null ? `failed: ${E.reason[i] || "no reason given"}` : `value ${number(E.y[i], 10)}`);
+    if (E.corrected[i] !== null) lines.push(`corrected; first told as ${E.corrected[i]}`);
     for (const k of E.broken[i] || []) lines.push(`violates ${C[k] ? C[k].text : "a constraint"}`);
     G.outputs.forEach((name, k) => { if (name !== G.objective) lines.push(`${name} = ${number(E.outputs[i][k], 8)}`); });
     P.slice(0, 24).forEach((p, k) => lines.push(`${p.name} = ${word(p, E.x[i][k])}`));
@@ -263,6 +264,8 @@
     fact("evaluations", D.state.n_evals ? `${N} of ${D.state.n_evals}` : N);
     fact("failed", failed);
     if (limited) fact("keep all constraints", `${E.y.filter((_, i) => feasible(i)).length} of ${N - failed}`);
+    const corrected = E.corrected.filter((text) => text !== null).length;
+    if (corrected) fact("corrected", corrected);
     fact("under way", D.pending.length);
     const spent = E.simulator.reduce((a, b) => a + (b || 0), 0);
     if (spent > 0) fact("time in the simulator", seconds(spent));

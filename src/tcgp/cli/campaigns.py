@@ -14,7 +14,7 @@ from tcgp._text import printable, shorten
 from tcgp.cli.console import UsageError
 from tcgp.cli.spec import Spec
 from tcgp.goals import parameter_names
-from tcgp.optimizer import Campaign, Evaluation, JournalError, JournalInUse, Optimizer, read_campaign
+from tcgp.optimizer import Campaign, Evaluation, JournalError, JournalInUse, Optimizer, Retry, read_campaign
 from tcgp.space import Point
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "describe_counts",
     "describe_failures",
     "describe_goals_at",
+    "describe_retries",
     "failures_by_reason",
     "labelled",
     "named",
@@ -102,8 +103,19 @@ def describe_failures(campaign: Campaign) -> list[str]:
     return lines + ([f"{n_more} x other reasons, which the journal has"] if n_more else [])
 
 
-def _numbers(group: list[Evaluation]) -> str:
-    numbers = [str(evaluation.id) for evaluation in group if evaluation.id is not None]
+def describe_retries(campaign: Campaign) -> list[str]:
+    """One line for each reason why attempts failed and were made again."""
+    groups: dict[str, list[Retry]] = {}
+    for retry in campaign.history.retries:
+        groups.setdefault(retry.reason or "no reason given", []).append(retry)
+    return [
+        f"{len(group)} x {printable(shorten(reason, 200))}{_numbers(group)}"
+        for reason, group in list(groups.items())[:LONGEST_LIST]
+    ]
+
+
+def _numbers(group: Sequence[Evaluation | Retry]) -> str:
+    numbers = list(dict.fromkeys(str(item.id) for item in group if item.id is not None))
     if not numbers:
         return ""
     shown = ", ".join(numbers[:LONGEST_LIST]) + (", ..." if len(numbers) > LONGEST_LIST else "")

@@ -16,6 +16,7 @@ from tcgp.cli.campaigns import (
     describe_counts,
     describe_failures,
     describe_goals_at,
+    describe_retries,
     labelled,
     named,
     read,
@@ -35,6 +36,7 @@ from tcgp.cli.report import check_writable
 from tcgp.cli.spec import EXAMPLE, Program, Spec, load_spec, program_of
 from tcgp.optimizer import Campaign, Evaluation, JournalError, Optimizer
 from tcgp.optimizer.minimize import Status, minimize
+from tcgp.optimizer.workers import Terminated
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -75,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     _prepare(spec, journal)
     if options.report is not None:
         check_writable(options.report)
-    with signals_interrupt():
+    with signals_interrupt(Terminated):
         result = _minimize(spec, journal, simulator, not options.quiet, options.report)
     campaign = read(journal)
     for line in _summary(campaign, journal, result, Path(simulator.runs)):
@@ -112,6 +114,7 @@ def _minimize(spec: Spec, journal: Path, simulator: Simulator, progress: bool, r
             target=spec.target,
             max_time=spec.max_time,
             report=report,
+            retries=spec.retries,
             **asdict(spec.settings),
         )
     except JournalError as error:
@@ -164,6 +167,8 @@ def _show_plan(spec: Spec, journal: Path, simulator: Simulator) -> None:
         show(line)
     show(f"method      {settings.method} with {settings.criterion}")
     show(f"workers     {spec.workers}")
+    if spec.retries is not None:
+        show(f"retries     {spec.retries.times} for each run, after {spec.retries.delay:g} s")
     show(
         f"timeout     {'none' if spec.program.timeout is None else f'{spec.program.timeout:g} s for each run'}"
     )
@@ -210,6 +215,7 @@ def _summary(campaign: Campaign, journal: Path, result: Result, runs: Path) -> l
     else:
         lines = ["best value   none: no run has succeeded"]
     lines += labelled("evaluations", [describe_counts(campaign), *describe_failures(campaign)])
+    lines += labelled("tried again", describe_retries(campaign))
     lines.append(f"stopped      {result.stopped}")
     lines.append(f"journal      {relative(journal)}")
     return lines
@@ -217,8 +223,11 @@ def _summary(campaign: Campaign, journal: Path, result: Result, runs: Path) -> l
 
 def _describe_best(label: str, campaign: Campaign, evaluation: Evaluation, runs: Path) -> list[str]:
     """The value of a run and where it was, and what else came of it."""
+    from tcgp.programs.crew import run_name
+
     number = evaluation.id
-    where = "" if number is None else f"   (run {number}, {relative(runs / f'{number:04d}')})"
+    name = None if number is None else run_name(number, campaign.history.n_retries(number))
+    where = "" if name is None else f"   (run {number}, {relative(runs / name)})"
     point = [f"{name} = {json.dumps(value)}" for name, value in named(campaign, evaluation.x).items()]
     return [
         f"{label:<13}{evaluation.y!r}{where}",

@@ -15,6 +15,7 @@ import numpy as np
 from tcgp.cli.console import UsageError, parse_duration
 from tcgp.goals import parameter_names
 from tcgp.optimizer import Settings
+from tcgp.optimizer.retries import Retries
 from tcgp.optimizer.settings import split_constraints, wanted_output
 from tcgp.programs import Objective, Simulator, Template, find_program
 from tcgp.space import Categorical, Dimension, Integer, Real, Space
@@ -75,6 +76,13 @@ alloy = {type = "categorical", choices = ["steel", "brass", "zinc"]}
 # mass = {pattern = 'mass = (\\S+)'}
 # stress = {file = "stress.json", key = "max"}
 
+# Failures that are not the fault of the point, and are tried again: each is in the journal.
+# [retries]
+# times = 3                     # further attempts at one point
+# delay = "5m"                  # before each of them
+# exit_codes = [75]             # for these exit codes,
+# messages = ["no licence"]     # or where the end of the program's output, or the reason of the failure, has this text
+
 # [options]                     # of the method
 # delta = 0.05
 
@@ -85,7 +93,7 @@ alloy = {type = "categorical", choices = ["steel", "brass", "zinc"]}
 SETTINGS = tuple(field.name for field in fields(Settings))
 GOALS = ("objective", "constraints", "maximize")
 PROGRAM = ("command", "input", "timeout", "objective", "outputs", "environment")
-RUN = ("budget", "seed", "workers", "target", "max_time")
+RUN = ("budget", "seed", "workers", "target", "max_time", "retries")
 KEYS = tuple(dict.fromkeys(("parameters", *PROGRAM, *RUN, *SETTINGS)))
 PLACES = ("file", "pattern", "key")
 
@@ -113,6 +121,7 @@ ALIASES = {
     "minimize": "objective",
     "parallel": "workers",
     "jobs": "workers",
+    "retry": "retries",
     "regex": "pattern",
     "min": "low",
     "max": "high",
@@ -165,7 +174,7 @@ class Spec:
         None if the spec has no command: `tcgp ask` needs none.
     settings : Settings
         As far as the spec gives them.
-    budget, seed, workers, target, max_time
+    budget, seed, workers, target, max_time, retries
         As in `tcgp.minimize`.
     """
 
@@ -178,6 +187,7 @@ class Spec:
     workers: int
     target: float | None
     max_time: float | None
+    retries: Retries | None
 
     @property
     def directory(self) -> Path:
@@ -249,6 +259,7 @@ def _spec(path: Path, content: Mapping[str, Any]) -> Spec:
         workers=_integer(content, "workers", 1) or 1,
         target=_number(content, "target"),
         max_time=_duration(content, "max_time"),
+        retries=_retries(content),
     )
 
 
@@ -460,6 +471,24 @@ def _check_goals(settings: Settings, space: Space, program: Program | None) -> N
                 f"the constraint {limit.text!r} names {name!r}, which is neither an output nor a parameter"
                 f"{_suggestion(name, [*listed, *parameters])}"
             )
+
+
+def _retries(content: Mapping[str, Any]) -> Retries | None:
+    table = content.get("retries")
+    if table is None:
+        return None
+    if not isinstance(table, Mapping):
+        raise ValueError(
+            f"'retries' must be a table [retries] with times, delay, exit_codes or messages, got {table!r}"
+        )
+    _check_keys("key of [retries]", table, [field.name for field in fields(Retries)])
+    given = dict(table)
+    if given.get("delay", 0) != 0:
+        given["delay"] = _duration(table, "delay")
+    try:
+        return Retries(**given)
+    except ValueError as error:
+        raise ValueError(f"[retries]: {error}") from None
 
 
 def _integer(content: Mapping[str, Any], key: str, least: int) -> int | None:

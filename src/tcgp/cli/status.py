@@ -13,6 +13,7 @@ from tcgp.cli.campaigns import (
     describe_counts,
     describe_failures,
     describe_goals_at,
+    describe_retries,
     failures_by_reason,
     labelled,
     named,
@@ -38,6 +39,7 @@ def _in_words(campaign: Campaign) -> list[str]:
     history = campaign.history
     lines = labelled("evaluations", [describe_counts(campaign), *describe_failures(campaign)])
     lines += labelled("corrected", describe_corrections(campaign))
+    lines += labelled("tried again", describe_retries(campaign))
     if (best := history.best) is not None:
         lines += [f"best value   {best.y!r}{_which(campaign, best)}", *_around(campaign, best)]
     elif (nearest := history.least_violating) is not None:
@@ -80,6 +82,7 @@ def _facts(campaign: Campaign) -> dict[str, Any]:
             {"id": c.after.id, "x": named(campaign, c.after.x), "before": c.before.y, "after": c.after.y}
             for c in history.corrections
         ],
+        "retries": [{"id": r.id, "reason": r.reason, "seconds": r.seconds} for r in history.retries],
         "pending": [{"id": p.id, "x": named(campaign, p.x)} for p in history.pending.values()],
     }
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
 import os
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, fields
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +18,23 @@ import numpy as np
 from tcgp._typing import RandomState
 from tcgp.methods.portfolio import members_of
 from tcgp.optimizer.arguments import Given, Limits
-from tcgp.optimizer.history import History, SpaceExhausted
+from tcgp.optimizer.history import Evaluation, History, SpaceExhausted
 from tcgp.optimizer.journal import JournalError, check_path, uninterrupted
 from tcgp.optimizer.optimizer import Optimizer
 from tcgp.optimizer.progress import ProgressLine
 from tcgp.optimizer.proposer import Proposer
+from tcgp.optimizer.retries import Retries
 from tcgp.optimizer.settings import Settings, split_constraints, wanted_output
 from tcgp.optimizer.streams import Streams
-from tcgp.optimizer.workers import Crew, Outcome, WorkersError, check_workers, crew_for
+from tcgp.optimizer.workers import (
+    Crew,
+    LeavingCrew,
+    Outcome,
+    Terminated,
+    WorkersError,
+    check_workers,
+    crew_for,
+)
 from tcgp.space import Point, Space
 
 if TYPE_CHECKING:
@@ -32,6 +42,8 @@ if TYPE_CHECKING:
     from tcgp.report import Reporter
 
 __all__ = ["Status", "minimize"]
+
+logger = logging.getLogger("tcgp")
 
 LONGEST_WAIT = 86400.0  # seconds at a time: the system's clocks take no arbitrary numbers
 
@@ -56,7 +68,7 @@ MESSAGES = {
     Status.NO_PROMISE: "no point promises an improvement: log EI fell below {stop_when_log_ei_below!r}",
     Status.TIME: "the time of {max_time!r} s is over",
     Status.CALLBACK: "the callback asked to stop",
-    Status.INTERRUPTED: "interrupted from the keyboard",
+    Status.INTERRUPTED: "interrupted",
     Status.WORKERS: "the workers failed",
 }
 
@@ -88,6 +100,7 @@ def minimize(
     stop_when_log_ei_below: float | None = None,
     n_parallel: int | None = None,
     report: str | os.PathLike[str] | None = None,
+    retries: Mapping[str, Any] | Retries | None = None,
 ) -> Result:
     """Minimize an expensive, deterministic function with few evaluations.
 
@@ -150,6 +163,9 @@ def minimize(
         How many evaluations to keep going with an executor or a map; by default as many as it has workers.
     report : str or os.PathLike, optional
         HTML file in which the run can be watched: written again as the run goes on, for any browser.
+    retries : mapping, optional
+        Failures that are not the fault of the point, and are tried again: ``{"times": 3, "delay": 300.0, "messages":
+        ["no licence"]}``, or with ``"exit_codes"`` for programs. ``delay`` is in seconds. Each is journaled.
 
     Returns
     -------
@@ -172,6 +188,7 @@ def minimize(
         raise TypeError(f"callback must be callable or None, got {callback!r}")
     space = Space(bounds)
     limits = Limits(n_evals, target, max_time, stop_when_log_ei_below)
+    again = Retries.of(retries)
     texts, others = split_constraints(constraints)
     wanted = Settings(
         **wanted_output(objective, maximize),
@@ -199,7 +216,7 @@ def minimize(
         crew = crew_for(workers, fun, n_parallel)
         watchers = _Watchers(optimizer, callback, progress, n_evals, reporter)
         try:
-            status, stopped = _run(optimizer, crew, limits, watchers)
+            status, stopped = _run(_Loop(optimizer, crew, limits, watchers, again))
             watchers.message = stopped
         finally:
             crew.close()
@@ -222,101 +239,197 @@ def minimize(
     return result
 
 
-@dataclass(frozen=True)
-class _UnderWay:
-    """Points being evaluated, by the number of their proposal, and outcomes not yet told.
+class _Loop:
+    """Ask, evaluate and tell, until there is a reason to stop.
 
-    Whatever interrupts the run, an outcome that the crew has handed over is in one of the two or in the journal.
+    Whatever interrupts the run, an outcome that the crew has handed over is in ``outcomes`` or in the journal.
+
+    Attributes
+    ----------
+    points : dict
+        Points being evaluated, by the number of their proposal.
+    outcomes : deque
+        What came of evaluations, not yet told.
+    resting : dict
+        When to try again what failed for a reason outside the point, by number.
     """
 
-    points: dict[int, Point] = field(default_factory=dict)
-    outcomes: deque[tuple[int, Outcome]] = field(default_factory=deque)
+    def __init__(
+        self, optimizer: Optimizer, crew: Crew, limits: Limits, watchers: _Watchers, retries: Retries | None
+    ) -> None:
+        self.optimizer, self.crew, self.limits, self.watchers = optimizer, crew, limits, watchers
+        self.points: dict[int, Point] = {}
+        self.outcomes: deque[tuple[int, Outcome]] = deque()
+        self.resting: dict[int, float] = {}
+        self._retries = retries
+        self._end = math.inf if limits.max_time is None else time.monotonic() + limits.max_time
 
-    def tell_next(self, optimizer: Optimizer) -> None:
-        """Tell the first of the outcomes."""
+    def go(self) -> Status:
+        """The loop itself: why it stopped."""
+        status: Status | None = None  # once set, nothing new is started
+        while True:
+            if _reached(self.optimizer, self.limits.target):
+                return Status.TARGET
+            self._try_again()
+            while status is None and len(self.points) < self.crew.capacity:
+                status = self._start_one()
+            if not self.points:
+                assert status is not None
+                return status
+            self.watchers.wait()
+            self._wait()
+            if self.watchers.asked_to_stop:
+                return Status.CALLBACK
+            if time.monotonic() >= self._end:
+                return Status.TIME
+
+    def collect(self, timeout: float | None) -> None:
+        """Wait for what ends, and tell it."""
+        if self.points:
+            self.outcomes.extend(self.crew.wait(timeout))
+        self.tell_all()
+
+    def tell_all(self) -> None:
+        """Tell all that has ended."""
+        while self.outcomes:
+            if self.tell_next():
+                self.watchers.look()
+
+    def tell_next(self) -> bool:
+        """Tell the first of the outcomes; False if its point is tried again."""
         number, outcome = self.outcomes[0]
+        again = self._retries_for(number, outcome)
         with uninterrupted():
-            optimizer.tell(self.points[number], outcome.value, reason=outcome.reason, seconds=outcome.seconds)
+            if again is not None:
+                reason = self._evaluation(number, outcome).reason
+                self.optimizer.note_retry(number, reason, outcome.seconds)
+                self.resting[number] = time.monotonic() + again.delay
+                logger.warning("run %d is tried again in %g s: %s", number, again.delay, reason)
+            else:
+                x, value, reasons = self.points[number], outcome.value, outcome.reason
+                self.optimizer.tell(x, value, reason=reasons, seconds=outcome.seconds)
+                del self.points[number]
             self.outcomes.popleft()
-            del self.points[number]
+        return again is None
+
+    def _evaluation(self, number: int, outcome: Outcome) -> Evaluation:
+        """What an outcome means for the goals of the run."""
+        goals = self.optimizer.history.goals
+        return Evaluation.of(self.points[number], outcome.value, outcome.reason, outcome.seconds, goals)
+
+    def _retries_for(self, number: int, outcome: Outcome) -> Retries | None:
+        """How to try a point again, if it failed for a reason outside it and has attempts left."""
+        retries = self._retries
+        if retries is None or self.optimizer.history.n_retries(number) >= retries.times:
+            return None
+        return retries if self._evaluation(number, outcome).failed and retries.wants(outcome) else None
+
+    def _start_one(self) -> Status | None:
+        """Start the next evaluation, or say why there is none."""
+        if self.optimizer.history.n_done + len(self.points) >= self.limits.n_evals:
+            return Status.BUDGET
+        try:
+            proposal = self.optimizer.propose()
+        except SpaceExhausted:
+            return Status.EXHAUSTED
+        if proposal.trace is not None and _without_promise(
+            self.optimizer, self.limits.stop_when_log_ei_below
+        ):
+            return Status.NO_PROMISE
+        self.points[proposal.id] = proposal.x
+        self._submit(proposal.id)
+        return None
+
+    def _submit(self, number: int) -> None:
+        """Hand a point to the crew."""
+        argument = self.optimizer.space.as_argument(self.points[number])
+        attempt = self.optimizer.history.n_retries(number)
+        if attempt:
+            self.crew.submit(number, argument, attempt)
+        else:  # crews of others need to know of attempts only if there are some
+            self.crew.submit(number, argument)
+
+    def _try_again(self) -> None:
+        """Start anew what has rested long enough."""
+        for number in [n for n, due in self.resting.items() if due <= time.monotonic()]:
+            self._submit(number)
+            del self.resting[number]
+
+    def _wait(self) -> None:
+        """Wait until an evaluation ends, is to be tried again, or the time is over."""
+        until = min([self._end, *self.resting.values()])
+        left = min(max(until - time.monotonic(), 0.0), LONGEST_WAIT)
+        if len(self.resting) < len(self.points):
+            self.collect(left)
+        else:
+            time.sleep(left)
 
 
-def _run(optimizer: Optimizer, crew: Crew, limits: Limits, watchers: _Watchers) -> tuple[Status, str]:
-    """Ask, evaluate and tell until there is a reason to stop: its status and its message."""
-    under_way = _UnderWay()
+def _run(loop: _Loop) -> tuple[Status, str]:
+    """Go through the loop, and see to what is under way at its end: why it stopped, as a status and a message."""
     detail = ""
+    left: list[int] = []
     try:
-        status = _ask_and_tell(optimizer, crew, limits, watchers, under_way)
+        status = loop.go()
+    except Terminated:
+        status = Status.INTERRUPTED
+        left = _leave(loop, "terminated by a signal")
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
+        left = _drain(loop, "interrupted")
     except WorkersError as error:
         status, detail = Status.WORKERS, f": {error}"
-    except BaseException:  # of the callback, a full disk, or a journal that goes on in a rescue file
+        left = _drain(loop, str(error))
+    except BaseException as error:  # of the callback, a full disk, or a journal that goes on in a rescue file
         with contextlib.suppress(Exception):
-            while under_way.outcomes:
-                under_way.tell_next(optimizer)
+            while loop.outcomes:
+                loop.tell_next()
+        if isinstance(error, OSError | JournalError):
+            _leave(loop, "the journal cannot be written")
         raise
     with contextlib.suppress(KeyboardInterrupt, WorkersError):
-        _tell(optimizer, under_way, watchers)
-        _collect(optimizer, crew, under_way, 0.0, watchers)  # what has ended in the meantime
-    if under_way.points:
-        detail += f"; evaluations under way and given up: {len(under_way.points)}"
-    return status, MESSAGES[status].format(**vars(limits)) + detail
+        loop.tell_all()
+        loop.collect(0.0)  # what has ended in the meantime
+    if left:
+        detail += f"; programs that go on, for the next start to adopt: {_listed(left)}"
+    given_up = set(loop.points) - set(left) - set(loop.resting)
+    if given_up:
+        detail += f"; evaluations under way and given up: {len(given_up)}"
+    return status, MESSAGES[status].format(**vars(loop.limits)) + detail
 
 
-def _ask_and_tell(
-    optimizer: Optimizer, crew: Crew, limits: Limits, watchers: _Watchers, under_way: _UnderWay
-) -> Status:
-    """The loop itself."""
-    start = time.monotonic()
-    status: Status | None = None  # once set, nothing new is started
-    while True:
-        if _reached(optimizer, limits.target):
-            return Status.TARGET
-        while status is None and len(under_way.points) < crew.capacity:
-            status = _start_one(optimizer, crew, limits, under_way)
-        if not under_way.points:
-            assert status is not None
-            return status
-        watchers.wait()
-        end = math.inf if limits.max_time is None else start + limits.max_time
-        left = min(max(end - time.monotonic(), 0.0), LONGEST_WAIT)
-        _collect(optimizer, crew, under_way, left, watchers)
-        if watchers.asked_to_stop:
-            return Status.CALLBACK
-        if time.monotonic() >= end:
-            return Status.TIME
-
-
-def _start_one(optimizer: Optimizer, crew: Crew, limits: Limits, under_way: _UnderWay) -> Status | None:
-    """Start the next evaluation, or say why there is none."""
-    if optimizer.history.n_done + len(under_way.points) >= limits.n_evals:
-        return Status.BUDGET
+def _drain(loop: _Loop, why: str) -> list[int]:
+    """Start nothing new and wait for programs under way; the numbers of those that an interrupt leaves running."""
+    crew = loop.crew
+    if not isinstance(crew, LeavingCrew) or not crew.under_way:
+        return []
     try:
-        proposal = optimizer.propose()
-    except SpaceExhausted:
-        return Status.EXHAUSTED
-    if proposal.trace is not None and _without_promise(optimizer, limits.stop_when_log_ei_below):
-        return Status.NO_PROMISE
-    under_way.points[proposal.id] = proposal.x
-    crew.submit(proposal.id, optimizer.space.as_argument(proposal.x))
-    return None
+        logger.warning(
+            "%s: nothing new is started; waiting for what is under way: %s (another interrupt leaves it running)",
+            why,
+            _listed(crew.under_way),
+        )
+        loop.tell_all()
+        while crew.under_way:
+            loop.collect(LONGEST_WAIT)
+    except KeyboardInterrupt:
+        return _leave(loop, "interrupted again")
+    return []
 
 
-def _collect(
-    optimizer: Optimizer, crew: Crew, under_way: _UnderWay, timeout: float | None, watchers: _Watchers
-) -> None:
-    """Wait for what ends, and tell it."""
-    if under_way.points:
-        under_way.outcomes.extend(crew.wait(timeout))
-    _tell(optimizer, under_way, watchers)
+def _leave(loop: _Loop, why: str) -> list[int]:
+    """Let programs go on without us, if there is a journal by which they can be found again; their numbers."""
+    if not isinstance(loop.crew, LeavingCrew) or loop.optimizer.journal is None:
+        return []
+    left = loop.crew.leave()
+    if left:
+        logger.warning("%s: left running, and adopted by the next start: %s", why, _listed(left))
+    return left
 
 
-def _tell(optimizer: Optimizer, under_way: _UnderWay, watchers: _Watchers) -> None:
-    """Tell all that has ended."""
-    while under_way.outcomes:
-        under_way.tell_next(optimizer)
-        watchers.look()
+def _listed(numbers: list[int]) -> str:
+    """Numbers of runs, in words."""
+    return f"run{'s' if len(numbers) > 1 else ''} {', '.join(map(str, sorted(numbers)))}"
 
 
 class _Watchers:

@@ -18,7 +18,7 @@ import numpy as np
 
 from tcgp import __version__
 from tcgp._typing import RandomState
-from tcgp.optimizer.history import Evaluation, History, Proposal, SpaceExhausted
+from tcgp.optimizer.history import Evaluation, History, Proposal, Retry, SpaceExhausted
 from tcgp.optimizer.journal import (
     DetachedJournal,
     Journal,
@@ -331,6 +331,26 @@ class Optimizer:
                 words = "the evaluation at %r failed: %s"
                 extra = {"failed_evaluation": evaluation}
                 logger.warning(words, list(evaluation.x), evaluation.reason, extra=extra)
+
+    @_atomic
+    def note_retry(self, number: int, reason: str | None, seconds: float | None = None) -> None:
+        """Note that the evaluation of a pending proposal failed and is tried again: it stays pending.
+
+        Parameters
+        ----------
+        number : int
+            Of the proposal.
+        reason : str or None
+            Why the attempt failed.
+        seconds : float, optional
+            How long it took.
+        """
+        self._check_open()
+        retry = Retry(number, reason, seconds)
+        if number not in self.history.pending:
+            raise ValueError(f"number must be that of a pending proposal, got {number!r}")
+        with self._kept({"event": "retry", **asdict(retry)}):
+            self.history.add_retry(retry)
 
     @_atomic
     def correct(

@@ -97,7 +97,7 @@ examples:
 STATUS_EPILOG = """\
 examples:
   tcgp status run.jsonl
-  tcgp status spec.tcgp/journal.jsonl            also while tcgp minimize is at work
+  tcgp status spec.toml                          or spec.tcgp: also while tcgp minimize is at work
   tcgp status run.jsonl --csv runs.csv           every run as a table
 """
 
@@ -268,10 +268,14 @@ def _add_status(commands: Any) -> None:
     parser = commands.add_parser(
         "status",
         help="the best so far, and what is pending",
-        description="Say how a campaign stands.",
+        description="Say how a campaign stands, and whether a process is at work on it.",
         epilog=STATUS_EPILOG,
     )
-    parser.add_argument("journal", metavar="JOURNAL", help="file that keeps the campaign")
+    parser.add_argument(
+        "journal",
+        metavar="CAMPAIGN",
+        help="its journal, its directory, or the spec that tcgp minimize was given",
+    )
     parser.add_argument("--json", action="store_true", help="as one JSON object")
     parser.add_argument("--csv", metavar="FILE", help="also write every run to a CSV file")
     parser.set_defaults(module="tcgp.cli.status")

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from tcgp._text import printable, shorten
@@ -19,18 +20,21 @@ from tcgp.space import Point
 
 __all__ = [
     "check_spec",
+    "default_journal",
     "describe_corrections",
     "describe_counts",
     "describe_failures",
     "describe_goals_at",
     "describe_retries",
     "failures_by_reason",
+    "find_journal",
     "labelled",
     "named",
     "open_optimizer",
     "read",
 ]
 
+JOURNAL = "journal.jsonl"
 PATIENCE = 60.0  # seconds to wait for a journal in use: jobs of a scheduler may all end at once
 LONGEST_LIST = 12  # of reasons, and of run numbers after a reason
 
@@ -43,6 +47,31 @@ def read(path: str | os.PathLike[str]) -> Campaign:
         raise UsageError(f"the journal {str(path)!r} cannot be read: {error.strerror}") from None
     except JournalError as error:
         raise UsageError(str(error)) from None
+
+
+def find_journal(path: str | os.PathLike[str]) -> Path:
+    """The journal that is meant: by its name, by the directory of its campaign, or by the spec beside it."""
+    place = Path(path)
+    if place.suffix == ".toml" and place.is_file():
+        return _that_exists(default_journal(place), f"the spec {str(path)!r} has no campaign yet")
+    if not place.is_dir():
+        return place
+    found = [place / JOURNAL] if (place / JOURNAL).exists() else sorted(place.glob(f"*.tcgp/{JOURNAL}"))
+    if len(found) > 1:
+        names = ", ".join(str(journal.parent) for journal in found)
+        raise UsageError(f"the directory {str(path)!r} holds several campaigns: name one of {names}")
+    return _that_exists(found[0] if found else None, f"the directory {str(path)!r} holds no campaign")
+
+
+def default_journal(spec: Path) -> Path:
+    """Where the journal of a spec is, unless it was put elsewhere."""
+    return spec.with_suffix(".tcgp") / JOURNAL
+
+
+def _that_exists(journal: Path | None, otherwise: str) -> Path:
+    if journal is None or not journal.exists():
+        raise UsageError(f"{otherwise}: name its journal")
+    return journal
 
 
 def named(campaign: Campaign, x: Point) -> dict[str, Any]:

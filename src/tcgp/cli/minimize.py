@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tcgp.cli.campaigns import (
     check_spec,
+    default_journal,
     describe_counts,
     describe_failures,
     describe_goals_at,
@@ -64,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(
             f"the spec {options.spec!r} has no 'budget', the number of runs; add it, or use --budget"
         )
-    journal = Path(options.journal) if options.journal else spec.path.with_suffix(".tcgp") / "journal.jsonl"
+    journal = Path(options.journal) if options.journal else default_journal(spec.path)
     simulator = spec.program.simulator(journal.absolute().parent / "runs", spec.directory)
     for argument in spec.program.files_out_of_reach(spec.directory):
         note(

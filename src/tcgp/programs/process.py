@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 from tcgp.programs.output import parse_json, read_tail
 
-__all__ = ["Process", "adopt", "start"]
+__all__ = ["Process", "adopt", "is_running", "start"]
 
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
@@ -190,6 +190,14 @@ class _Stranger:
                 raise subprocess.TimeoutExpired("a run under way", timeout or 0.0)
             time.sleep(ADOPTED_POLL)
         return code
+
+
+def is_running(notes: Path) -> bool:
+    """Whether the program whose supervisor keeps these notes runs; False where that cannot be told."""
+    if sys.platform == "win32" or not notes.is_file():
+        return False
+    with notes.open("rb") as file:
+        return _is_locked(file)
 
 
 def read_notes(path: Path) -> dict[str, Any]:

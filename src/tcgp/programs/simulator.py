@@ -25,9 +25,9 @@ from tcgp._text import printable, shorten
 from tcgp.programs.command import Template, find_program
 from tcgp.programs.objective import STDOUT, Objective, RunFailed, outputs_of_run
 from tcgp.programs.output import last_line, parse_json, read_tail
-from tcgp.programs.process import Process, adopt, start
+from tcgp.programs.process import Process, adopt, is_running, start
 
-__all__ = ["Run", "Simulator"]
+__all__ = ["Run", "Simulator", "is_under_way"]
 
 logger = logging.getLogger("tcgp")
 
@@ -266,6 +266,12 @@ class Run:
         # The same trouble reads the same in every run: reasons are counted.
         line = line.replace(str(self.directory), ".")
         return f": {printable(shorten(line, 200))}" if line else ""
+
+
+def is_under_way(runs: Path, name: str) -> bool:
+    """Whether the program of the run of that name runs, whoever has started it."""
+    directory = _last_directory(runs, name)
+    return directory is not None and is_running(directory / NOTES)
 
 
 def _as_json(content: object) -> str:

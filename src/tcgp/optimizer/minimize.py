@@ -101,6 +101,7 @@ def minimize(
     n_parallel: int | None = None,
     report: str | os.PathLike[str] | None = None,
     retries: Mapping[str, Any] | Retries | None = None,
+    timeout: float | None = None,
 ) -> Result:
     """Minimize an expensive, deterministic function with few evaluations.
 
@@ -166,6 +167,9 @@ def minimize(
     retries : mapping, optional
         Failures that are not the fault of the point, and are tried again: ``{"times": 3, "delay": 300.0, "messages":
         ["no licence"]}``, or with ``"exit_codes"`` for programs. ``delay`` is in seconds. Each is journaled.
+    timeout : float, optional
+        Seconds after which an evaluation fails and its process is killed. For ``workers=n``, processes of our own; with
+        ``workers=1`` the function is then evaluated in one, too.
 
     Returns
     -------
@@ -204,7 +208,7 @@ def minimize(
     goals = wanted.goals(space)
     given = Given.of(space, x0, y0, goals)
     _check_allowed(given, Proposer(space, wanted, History(space, goals), Streams(0), [*goals.known, *others]))
-    check_workers(workers, n_parallel)
+    check_workers(workers, n_parallel, timeout)
     if journal is not None:
         check_path("journal", journal)
     if report is not None:
@@ -213,7 +217,7 @@ def minimize(
     try:
         given.give(optimizer)
         reporter = None if report is None else _reporter(report, optimizer, n_evals)
-        crew = crew_for(workers, fun, n_parallel)
+        crew = crew_for(workers, fun, n_parallel, timeout)
         watchers = _Watchers(optimizer, callback, progress, n_evals, reporter)
         try:
             status, stopped = _run(_Loop(optimizer, crew, limits, watchers, again))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import functools
+import math
 import multiprocessing
 import multiprocessing.connection
 import numbers
@@ -39,6 +40,7 @@ __all__ = [
 Function = Callable[[Any], Any]
 
 LONGEST_TRACEBACK = 10_000  # characters from its end
+LONGEST_FAREWELL = 5.0  # seconds that a process may take to end before it is killed
 
 
 class WorkersError(RuntimeError):
@@ -137,7 +139,9 @@ class LeavingCrew(Crew, Protocol):
         """Let what runs go on when the crew is closed; its numbers."""
 
 
-def crew_for(workers: Any, fun: Function, n_parallel: int | None = None) -> Crew:
+def crew_for(
+    workers: Any, fun: Function, n_parallel: int | None = None, timeout: float | None = None
+) -> Crew:
     """The crew that ``workers`` means.
 
     Parameters
@@ -149,14 +153,17 @@ def crew_for(workers: Any, fun: Function, n_parallel: int | None = None) -> Crew
     fun : callable
     n_parallel : int, optional
         How many evaluations to keep going; by default as many as the workers are, where they say.
+    timeout : float, optional
+        Seconds after which an evaluation fails and its process is killed: for an integer, where 1 is a process too.
 
     Returns
     -------
     Crew
     """
-    check_workers(workers, n_parallel)
+    check_workers(workers, n_parallel, timeout)
     if isinstance(workers, numbers.Integral):
-        return Alone(fun) if workers == 1 else Processes(fun, int(workers))
+        alone = workers == 1 and timeout is None
+        return Alone(fun) if alone else Processes(fun, int(workers), timeout)
     if isinstance(workers, Crew):
         return workers
     if hasattr(workers, "submit"):
@@ -164,8 +171,10 @@ def crew_for(workers: Any, fun: Function, n_parallel: int | None = None) -> Crew
     return Batches(fun, workers, n_parallel or _count_workers(getattr(workers, "__self__", workers)))
 
 
-def check_workers(workers: Any, n_parallel: object = None) -> None:
+def check_workers(workers: Any, n_parallel: object = None, timeout: object = None) -> None:
     """Refuse what `crew_for` cannot use."""
+    if timeout is not None:
+        _check_timeout(timeout, workers)
     if n_parallel is not None:
         check_positive_integer("n_parallel", n_parallel)
     if isinstance(workers, numbers.Integral):
@@ -173,6 +182,18 @@ def check_workers(workers: Any, n_parallel: object = None) -> None:
     elif not (isinstance(workers, Crew) or hasattr(workers, "submit") or callable(workers)):
         raise TypeError(
             f"workers must be an integer, an executor, a map-like callable or a crew, got {workers!r}"
+        )
+
+
+def _check_timeout(timeout: object, workers: object) -> None:
+    """Refuse a timeout that is none, or that nobody could keep."""
+    is_number = isinstance(timeout, numbers.Real) and not isinstance(timeout, bool)
+    if not is_number or not 0.0 < float(timeout) < math.inf:  # type: ignore[arg-type]
+        raise ValueError(f"timeout must be a positive number of seconds or None, got {timeout!r}")
+    if not isinstance(workers, numbers.Integral):
+        raise ValueError(
+            f"timeout needs processes of our own, workers=n with an integer n, got workers={workers!r}: an executor or "
+            "a map cannot be made to give up an evaluation, and a program has a timeout of its own"
         )
 
 
@@ -287,13 +308,17 @@ def _refusal(what: str, error: Exception) -> WorkersError:
 
 
 class Processes:
-    """Evaluations in our own processes. One that dies takes only its evaluation with it, and is replaced."""
+    """Evaluations in our own processes. One that dies takes only its evaluation with it, and is replaced.
 
-    def __init__(self, fun: Function, n: int) -> None:
+    With a timeout, so is one whose evaluation does not end in time.
+    """
+
+    def __init__(self, fun: Function, n: int, timeout: float | None = None) -> None:
         self.capacity = n
-        self._fun = fun
+        self._fun, self._timeout = fun, timeout
         self._idle: list[_Worker] = []
         self._busy: dict[int, _Worker] = {}
+        self._begun: dict[int, float] = {}
         self._interrupted = False
         try:
             self._idle = [_Worker(fun) for _ in range(n)]
@@ -305,14 +330,16 @@ class Processes:
 
     def submit(self, number: int, argument: Any, attempt: int = 0) -> None:
         worker = self._idle.pop()
-        self._busy[number] = worker
+        self._busy[number], self._begun[number] = worker, time.monotonic()
         with contextlib.suppress(OSError):  # it has died: `wait` finds that out
             worker.connection.send(argument)
 
     def wait(self, timeout: float | None) -> list[tuple[int, Outcome]]:
-        ready = multiprocessing.connection.wait([w.connection for w in self._busy.values()], timeout)
+        connections = [worker.connection for worker in self._busy.values()]
+        ready = multiprocessing.connection.wait(connections, self._patience(timeout))
         numbers = [number for number, worker in self._busy.items() if worker.connection in ready]
         outcomes = [(number, self._collect(number)) for number in numbers]
+        outcomes += [(number, self._give_up(number)) for number in self._overdue()]
         ended = [(number, outcome) for number, outcome in outcomes if outcome is not None]
         # Ctrl-C reaches all processes of a terminal, and a worker may be the first to say so. The others' results
         # come first: the interrupt is raised when there are none.
@@ -333,11 +360,39 @@ class Processes:
             outcome: Outcome | None = worker.connection.recv()
         except (EOFError, OSError):
             outcome = Outcome(None, worker.obituary())
-            worker.end()
-            worker = _Worker(self._fun)
-            worker.expect_ready()
-        self._idle.append(worker)
+            self._replace(worker)
+        else:
+            self._idle.append(worker)
         return outcome
+
+    def _patience(self, timeout: float | None) -> float | None:
+        """How long to wait for an evaluation: until the time is up, or that of one of them."""
+        if self._timeout is None or not self._busy:
+            return timeout
+        first = min(self._begun[number] for number in self._busy) + self._timeout - time.monotonic()
+        return max(first if timeout is None else min(first, timeout), 0.0)
+
+    def _overdue(self) -> list[int]:
+        """Evaluations that have taken too long."""
+        if self._timeout is None:
+            return []
+        latest = time.monotonic() - self._timeout
+        late = [number for number in self._busy if self._begun[number] <= latest]
+        return [
+            number for number in late if not self._busy[number].connection.poll()
+        ]  # unless it has just ended
+
+    def _give_up(self, number: int) -> Outcome:
+        """Kill the process of an evaluation."""
+        self._replace(self._busy.pop(number))
+        return Outcome(None, f"no end after {self._timeout:g} s", time.monotonic() - self._begun[number])
+
+    def _replace(self, worker: _Worker) -> None:
+        """End a process, and have another take its place."""
+        worker.end()
+        another = _Worker(self._fun)
+        another.expect_ready()
+        self._idle.append(another)
 
 
 class _Worker:
@@ -368,14 +423,14 @@ class _Worker:
             ) from None
 
     def obituary(self) -> str:
-        self.process.join(timeout=5.0)
+        self.process.join(timeout=LONGEST_FAREWELL)
         return f"the worker process died with exit code {self.process.exitcode}"
 
     def end(self) -> None:
         self.connection.close()
         if self.process.is_alive():
             self.process.terminate()
-        self.process.join(timeout=5.0)
+        self.process.join(timeout=LONGEST_FAREWELL)
         if self.process.is_alive():
             self.process.kill()
             self.process.join()

@@ -152,10 +152,10 @@ def _numbers(group: Sequence[Evaluation | Retry]) -> str:
 
 
 @contextmanager
-def open_optimizer(path: str, spec: Spec | None = None) -> Iterator[Optimizer]:
+def open_optimizer(path: str, spec: Spec | None = None, *, reoffer: bool = False) -> Iterator[Optimizer]:
     """The optimizer of a journal; a new one if the spec is given and the journal is not there.
 
-    Pending points stay pending: they are being evaluated somewhere.
+    Pending points stay pending, since they are being evaluated somewhere, unless they are to be offered again.
     """
     exists = os.path.exists(path) and os.path.getsize(path) > 0
     if not exists and spec is None:
@@ -164,7 +164,7 @@ def open_optimizer(path: str, spec: Spec | None = None) -> Iterator[Optimizer]:
         check_spec(spec, path)
     try:
         if exists or spec is None:
-            optimizer = _patiently(lambda: Optimizer.resume(path, reoffer=False))
+            optimizer = _patiently(lambda: Optimizer.resume(path, reoffer=reoffer))
         else:
             optimizer = Optimizer(spec.space, rng=spec.seed, journal=path, **asdict(spec.completed_settings))
         with optimizer:

@@ -75,9 +75,14 @@ def run(options: argparse.Namespace) -> int:
     if options.dry_run:
         _show_plan(spec, journal, simulator)
         return DONE
-    _prepare(spec, journal)
     if options.report is not None:
         check_writable(options.report)
+    _prepare(spec, journal, simulator)
+    if options.try_once:
+        from tcgp.cli.trial import try_once
+
+        with signals_interrupt(Terminated):
+            return try_once(spec, journal, simulator)
     with signals_interrupt(Terminated):
         result = _minimize(spec, journal, simulator, not options.quiet, options.report)
     campaign = read(journal)
@@ -85,7 +90,13 @@ def run(options: argparse.Namespace) -> int:
         show(line)
     if options.report is not None:
         show(f"report       {relative(options.report)}")
-    if campaign.history.evaluations and not len(campaign.history.successes[1]):
+    if result.status == Status.UNREAD:
+        note(
+            f"say in {options.spec!r} where the value is, and give the same command again: it is read from the runs "
+            f"that were made, and none is made twice (tcgp minimize {options.spec} --try makes one run and shows what "
+            "is read)"
+        )
+    elif campaign.history.evaluations and not len(campaign.history.successes[1]):
         note(
             "no run has succeeded: if the command was at fault, mend it and move the journal away, because a "
             "point that failed is not tried again"
@@ -95,7 +106,8 @@ def run(options: argparse.Namespace) -> int:
         return INTERRUPTED
     if not options.no_plots:
         _draw(result, journal.parent)
-    found = campaign.history.best is not None and result.status != Status.WORKERS
+    stuck = result.status in (Status.WORKERS, Status.FAILURES)
+    found = campaign.history.best is not None and not stuck
     return DONE if found else WITHOUT_SUCCESS
 
 
@@ -116,14 +128,17 @@ def _minimize(spec: Spec, journal: Path, simulator: Simulator, progress: bool, r
             max_time=spec.max_time,
             report=report,
             retries=spec.retries,
+            max_failures=spec.max_failures,
             **asdict(spec.settings),
         )
     except JournalError as error:
         raise UsageError(str(error)) from None
 
 
-def _prepare(spec: Spec, journal: Path) -> None:
+def _prepare(spec: Spec, journal: Path, simulator: Simulator) -> None:
     """Make the directory of the journal, and see whether a journal there is of this spec."""
+    from tcgp.cli.reread import read_again
+
     try:
         journal.parent.mkdir(parents=True, exist_ok=True)
         copy = journal.parent / "runs" / "spec.toml"
@@ -131,6 +146,7 @@ def _prepare(spec: Spec, journal: Path) -> None:
             check_spec(spec, journal)
             _note_what_is_there(spec, journal)
             _note_changed_command(spec, copy)
+            read_again(spec, journal, simulator, copy)
         else:
             copy.parent.mkdir(exist_ok=True)
             shutil.copyfile(spec.path, copy)
@@ -151,7 +167,7 @@ def _note_what_is_there(spec: Spec, journal: Path) -> None:
 def _note_changed_command(spec: Spec, copy: Path) -> None:
     """Say that another command gave the values in the journal."""
     if copy.is_file() and program_of(copy) != program_of(spec.path):
-        note("the command or its objective is not the one this journal was begun with; its values are kept")
+        note("the command is not the one this journal was begun with; its values are kept")
 
 
 # ---- what is said ----
@@ -188,7 +204,9 @@ def _show_plan(spec: Spec, journal: Path, simulator: Simulator) -> None:
 def _describe_goals(spec: Spec) -> Iterator[str]:
     """What is wanted of the values."""
     goals = spec.settings.goals(spec.space)
-    yield f"objective   {'maximize' if goals.maximize else 'minimize'} {goals.objective or 'the value'}"
+    assert spec.program is not None
+    what = goals.objective or spec.program.objective.described
+    yield f"objective   {'maximize' if goals.maximize else 'minimize'} {what}"
     for text in dict.fromkeys(limit.text for limit in goals.limits):
         yield f"constraint  {text}   (on outputs: learned along the run)"
     for known in goals.known:
@@ -196,12 +214,10 @@ def _describe_goals(spec: Spec) -> Iterator[str]:
 
 
 def _describe_places(program: Program) -> Iterator[str]:
-    """Where the value is, or the outputs are."""
-    if program.outputs is None:
-        yield f"value       {program.objective.described}"
-    elif isinstance(program.outputs, str):
+    """Where the outputs are, if there are several."""
+    if isinstance(program.outputs, str):
         yield "outputs     all numbers of the JSON object in standard output"
-    else:
+    elif program.outputs is not None:
         for name, place in program.outputs.items():
             yield f"output      {name}: {place.described}"
 

@@ -15,6 +15,7 @@ import numpy as np
 from tcgp.cli.console import UsageError, parse_duration
 from tcgp.goals import parameter_names
 from tcgp.optimizer import Settings
+from tcgp.optimizer.arguments import Limits
 from tcgp.optimizer.retries import Retries
 from tcgp.optimizer.settings import split_constraints, wanted_output
 from tcgp.programs import Objective, Simulator, Template, find_program
@@ -25,7 +26,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["EXAMPLE", "Program", "Spec", "load_spec", "program_of"]
+__all__ = ["EXAMPLE", "Program", "Spec", "load_spec", "places_of", "program_of"]
 
 EXAMPLE = """\
 # What to minimize: the output of a program. Run it with: tcgp minimize THIS_FILE
@@ -53,6 +54,7 @@ timeout = "10m"                 # for each run, in seconds or as text: "30s", "1
 # maximize = false              # true: large values are wanted
 # target = 0.0                  # stop once a value is as low as this, or as high with maximize
 # max_time = "8h"               # stop after this time
+# max_failures = 10             # stop after more failures than this; 0.5 for half of all runs, from the tenth on
 
 # For a program with several outputs: the one to minimize, and what is to be kept. A constraint on an output is
 # learned along the run; no run is made that violates a constraint on parameters alone.
@@ -93,7 +95,7 @@ alloy = {type = "categorical", choices = ["steel", "brass", "zinc"]}
 SETTINGS = tuple(field.name for field in fields(Settings))
 GOALS = ("objective", "constraints", "maximize")
 PROGRAM = ("command", "input", "timeout", "objective", "outputs", "environment")
-RUN = ("budget", "seed", "workers", "target", "max_time", "retries")
+RUN = ("budget", "seed", "workers", "target", "max_time", "max_failures", "retries")
 KEYS = tuple(dict.fromkeys(("parameters", *PROGRAM, *RUN, *SETTINGS)))
 PLACES = ("file", "pattern", "key")
 
@@ -174,7 +176,7 @@ class Spec:
         None if the spec has no command: `tcgp ask` needs none.
     settings : Settings
         As far as the spec gives them.
-    budget, seed, workers, target, max_time, retries
+    budget, seed, workers, target, max_time, max_failures, retries
         As in `tcgp.minimize`.
     """
 
@@ -187,6 +189,7 @@ class Spec:
     workers: int
     target: float | None
     max_time: float | None
+    max_failures: float | None
     retries: Retries | None
 
     @property
@@ -228,9 +231,16 @@ def load_spec(path: str) -> Spec:
 
 
 def program_of(path: Path) -> dict[str, Any]:
-    """What a spec says about its program and where its values are, unchecked."""
+    """What a spec says about its program, unchecked."""
     content = _read(path)
-    return {key: content.get(key) for key in ("command", "input", "objective", "outputs")}
+    return {key: content.get(key) for key in ("command", "input")}
+
+
+def places_of(path: Path) -> dict[str, Any]:
+    """What a spec says about where its values are, unchecked."""
+    content = _read(path)
+    objective = content.get("objective")
+    return {"objective": objective if isinstance(objective, dict) else {}, "outputs": content.get("outputs")}
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -259,6 +269,7 @@ def _spec(path: Path, content: Mapping[str, Any]) -> Spec:
         workers=_integer(content, "workers", 1) or 1,
         target=_number(content, "target"),
         max_time=_duration(content, "max_time"),
+        max_failures=Limits(1, max_failures=content.get("max_failures")).max_failures,
         retries=_retries(content),
     )
 

@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tcgp._typing import RandomState
+from tcgp.goals import NOT_FINITE, SEVERAL_VALUES
 from tcgp.methods.portfolio import members_of
 from tcgp.optimizer.arguments import Given, Limits
 from tcgp.optimizer.history import Evaluation, History, SpaceExhausted
 from tcgp.optimizer.journal import JournalError, check_path, uninterrupted
 from tcgp.optimizer.optimizer import Optimizer
+from tcgp.optimizer.pace import seconds_left
 from tcgp.optimizer.progress import ProgressLine
 from tcgp.optimizer.proposer import Proposer
 from tcgp.optimizer.retries import Retries
@@ -45,6 +47,7 @@ __all__ = ["Status", "minimize"]
 
 logger = logging.getLogger("tcgp")
 
+N_UNREAD = 3  # evaluations without a value, the first of a campaign, that stop it
 LONGEST_WAIT = 86400.0  # seconds at a time: the system's clocks take no arbitrary numbers
 
 
@@ -59,6 +62,8 @@ class Status(IntEnum):
     CALLBACK = 5
     INTERRUPTED = 6
     WORKERS = 7
+    UNREAD = 8
+    FAILURES = 9
 
 
 MESSAGES = {
@@ -70,6 +75,8 @@ MESSAGES = {
     Status.CALLBACK: "the callback asked to stop",
     Status.INTERRUPTED: "interrupted",
     Status.WORKERS: "the workers failed",
+    Status.UNREAD: "no value could be read",
+    Status.FAILURES: "more evaluations failed than max_failures = {max_failures} allows",
 }
 
 
@@ -102,6 +109,7 @@ def minimize(
     report: str | os.PathLike[str] | None = None,
     retries: Mapping[str, Any] | Retries | None = None,
     timeout: float | None = None,
+    max_failures: float | None = None,
 ) -> Result:
     """Minimize an expensive, deterministic function with few evaluations.
 
@@ -170,14 +178,24 @@ def minimize(
     timeout : float, optional
         Seconds after which an evaluation fails and its process is killed. For ``workers=n``, processes of our own; with
         ``workers=1`` the function is then evaluated in one, too.
+    max_failures : int or float, optional
+        Stop once more evaluations than this have failed: a number of them or, below 1, a share of all from the tenth
+        on. The journal can be continued with another limit.
 
     Returns
     -------
     Result
         A `scipy.optimize.OptimizeResult` with ``x, fun, nfev, nit, success, status, message, stopped, x_iters,
         func_vals, failures, optimizer`` and a method ``plot``. ``status`` says why the run ended: 0 budget,
-        1 target, 2 no point left, 3 no promise of improvement, 4 time, 5 callback, 6 Ctrl-C, 7 the workers.
-        ``success`` is False for 6 and 7, and if no evaluation succeeded.
+        1 target, 2 no point left, 3 no promise of improvement, 4 time, 5 callback, 6 Ctrl-C, 7 the workers,
+        8 no value in what the first evaluations returned, 9 too many failures. ``success`` is False from 6 on, and if
+        no evaluation succeeded.
+
+    Notes
+    -----
+    If the first three evaluations all end normally but without a value (None, a text, a missing output), something is
+    wrong with the function and not with the points, and the run stops. It can be continued from its journal. A function
+    that returns several values, or outputs none of which is the objective, stops it at once.
 
     Examples
     --------
@@ -191,7 +209,7 @@ def minimize(
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {callback!r}")
     space = Space(bounds)
-    limits = Limits(n_evals, target, max_time, stop_when_log_ei_below)
+    limits = Limits(n_evals, target, max_time, stop_when_log_ei_below, max_failures)
     again = Retries.of(retries)
     texts, others = split_constraints(constraints)
     wanted = Settings(
@@ -218,7 +236,7 @@ def minimize(
         given.give(optimizer)
         reporter = None if report is None else _reporter(report, optimizer, n_evals)
         crew = crew_for(workers, fun, n_parallel, timeout)
-        watchers = _Watchers(optimizer, callback, progress, n_evals, reporter)
+        watchers = _Watchers(optimizer, callback, progress, n_evals, reporter, crew.capacity)
         try:
             status, stopped = _run(_Loop(optimizer, crew, limits, watchers, again))
             watchers.message = stopped
@@ -266,6 +284,9 @@ class _Loop:
         self.outcomes: deque[tuple[int, Outcome]] = deque()
         self.resting: dict[int, float] = {}
         self._retries = retries
+        self._unread: list[str] = []  # why evaluations that ended normally gave no value
+        self._misuse: str | None = None  # why no evaluation will ever give a value
+        self._raised: set[str] = set()  # kinds of exceptions whose traceback was logged
         self._end = math.inf if limits.max_time is None else time.monotonic() + limits.max_time
 
     def go(self) -> Status:
@@ -274,6 +295,7 @@ class _Loop:
         while True:
             if _reached(self.optimizer, self.limits.target):
                 return Status.TARGET
+            status = self._hopeless() if status is None else status
             self._try_again()
             while status is None and len(self.points) < self.crew.capacity:
                 status = self._start_one()
@@ -303,18 +325,51 @@ class _Loop:
         """Tell the first of the outcomes; False if its point is tried again."""
         number, outcome = self.outcomes[0]
         again = self._retries_for(number, outcome)
+        evaluation = self._evaluation(number, outcome)
         with uninterrupted():
             if again is not None:
-                reason = self._evaluation(number, outcome).reason
-                self.optimizer.note_retry(number, reason, outcome.seconds)
+                self.optimizer.note_retry(number, evaluation.reason, outcome.seconds)
                 self.resting[number] = time.monotonic() + again.delay
-                logger.warning("run %d is tried again in %g s: %s", number, again.delay, reason)
+                logger.warning("run %d is tried again in %g s: %s", number, again.delay, evaluation.reason)
             else:
                 x, value, reasons = self.points[number], outcome.value, outcome.reason
                 self.optimizer.tell(x, value, reason=reasons, seconds=outcome.seconds)
                 del self.points[number]
             self.outcomes.popleft()
+        if again is None and evaluation.failed:
+            self._learn(outcome, evaluation.reason or "")
         return again is None
+
+    @property
+    def unread(self) -> str | None:
+        """Why nothing can be read of what evaluations return, if that is so from the first one on."""
+        if self._misuse is not None:
+            return self._misuse
+        if self.optimizer.history.n_done == len(self._unread) >= N_UNREAD:
+            n = len(self._unread)
+            return f"the first {n} evaluations ended normally, without a value: {self._unread[-1]}"
+        return None
+
+    def _learn(self, outcome: Outcome, reason: str) -> None:
+        """Keep what a failure says about the function rather than about its point."""
+        if outcome.exit_code == 0 and NOT_FINITE not in reason:
+            self._unread.append(reason)
+        no_objective = isinstance(outcome.value, Mapping) and self.optimizer.history.goals.objective is None
+        if no_objective or reason.startswith(SEVERAL_VALUES):
+            self._misuse = reason
+        if outcome.traceback is not None:
+            kind = reason.partition(":")[0]
+            if kind not in self._raised:
+                logger.warning("the first %s was raised here:\n%s", kind, outcome.traceback.rstrip())
+            self._raised.add(kind)
+
+    def _hopeless(self) -> Status | None:
+        """Whether it makes no sense to go on."""
+        if self.unread is not None:
+            return Status.UNREAD
+        asked = [e for e in self.optimizer.history.evaluations if e.id is not None]
+        allowed = self.limits.allows(sum(e.failed for e in asked), len(asked))
+        return None if allowed else Status.FAILURES
 
     def _evaluation(self, number: int, outcome: Outcome) -> Evaluation:
         """What an outcome means for the goals of the run."""
@@ -396,6 +451,11 @@ def _run(loop: _Loop) -> tuple[Status, str]:
         loop.collect(0.0)  # what has ended in the meantime
     if left:
         detail += f"; programs that go on, for the next start to adopt: {_listed(left)}"
+    if status == Status.UNREAD:
+        detail = f": {loop.unread}{detail}"
+    if status == Status.FAILURES:
+        failed = [e for e in loop.optimizer.history.evaluations if e.failed]
+        detail = f": {len(failed)}, the last one because: {failed[-1].reason}{detail}"
     given_up = set(loop.points) - set(left) - set(loop.resting)
     if given_up:
         detail += f"; evaluations under way and given up: {len(given_up)}"
@@ -446,26 +506,34 @@ class _Watchers:
         progress: bool,
         n_evals: int,
         reporter: Reporter | None,
+        capacity: int,
     ) -> None:
         self._optimizer, self._callback, self._reporter = optimizer, callback, reporter
+        self._n_evals, self._capacity = n_evals, capacity
         self.asked_to_stop = False
         self.message = "an error ended the run"  # unless it ends otherwise
         self._line: ProgressLine | None = None
         if progress:
             value = "value that keeps all constraints" if optimizer.history.goals.limits else "value"
-            self._line = ProgressLine(n_evals, optimizer.history.n_done, without_best=f"no {value} yet")
+            self._line = ProgressLine(n_evals, without_best=f"no {value} yet")
+            if optimizer.history.evaluations:  # of a resumed run
+                self._show_progress()
 
     def look(self) -> None:
         """Show what there is after an evaluation."""
-        if self._line is not None:
-            best = self._optimizer.history.best
-            failed = len(self._optimizer.history.failures)
-            self._line.show(self._optimizer.history.n_done, None if best is None else best.y, failed)
+        self._show_progress()
         if self._callback is not None and not self.asked_to_stop:
             try:
                 self._callback(self._optimizer.result())
             except StopIteration:
                 self.asked_to_stop = True
+
+    def _show_progress(self) -> None:
+        if self._line is not None:
+            history = self._optimizer.history
+            best = None if history.best is None else history.best.y
+            left = seconds_left(history, self._n_evals, self._capacity)
+            self._line.show(history.n_done, best, len(history.failures), left)
 
     def wait(self) -> None:
         """Evaluations are under way, and there is time until one ends."""

@@ -18,6 +18,7 @@ import numpy as np
 
 from tcgp import __version__
 from tcgp._typing import RandomState
+from tcgp.goals import describe_point
 from tcgp.optimizer.history import Evaluation, History, Proposal, Retry, SpaceExhausted
 from tcgp.optimizer.journal import (
     DetachedJournal,
@@ -328,9 +329,10 @@ class Optimizer:
             self._reoffered = deque(p for p in self._reoffered if p.id not in answered)
         for evaluation in new:
             if evaluation.failed:
-                words = "the evaluation at %r failed: %s"
+                which = "the evaluation at" if evaluation.id is None else f"run {evaluation.id} at"
+                point = describe_point(self.space, evaluation.x)
                 extra = {"failed_evaluation": evaluation}
-                logger.warning(words, list(evaluation.x), evaluation.reason, extra=extra)
+                logger.warning("%s %s failed: %s", which, point, evaluation.reason, extra=extra)
 
     @_atomic
     def note_retry(self, number: int, reason: str | None, seconds: float | None = None) -> None:

@@ -12,7 +12,7 @@ from tcgp.optimizer.workers import Outcome, WorkersError
 from tcgp.programs.objective import RunFailed
 from tcgp.programs.simulator import Run, Simulator
 
-__all__ = ["ProgramCrew", "run_name"]
+__all__ = ["ProgramCrew", "outcome_again", "run_name"]
 
 
 class ProgramCrew:
@@ -99,6 +99,15 @@ class ProgramCrew:
 def run_name(number: int, attempt: int = 0) -> str:
     """Name of the directory of an attempt at the run with this number."""
     return f"{number:04d}" + (f"-retry{attempt}" if attempt else "")
+
+
+def outcome_again(simulator: Simulator, argument: Mapping[str, Any], name: str) -> Outcome | None:
+    """What is read now of a run that ended normally; None if there is none of that name."""
+    try:
+        found = simulator.read_again(argument, name)
+    except RunFailed as error:
+        return Outcome(None, str(error), exit_code=0)
+    return None if found is None else Outcome(found[0], found[1] or None, exit_code=0)
 
 
 def _followed(run: Run) -> concurrent.futures.Future[Outcome]:

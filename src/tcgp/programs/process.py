@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 from tcgp.programs.output import parse_json, read_tail
 
-__all__ = ["Process", "adopt", "is_running", "start"]
+__all__ = ["Process", "adopt", "is_running", "read_notes", "start"]
 
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
 

@@ -25,7 +25,7 @@ from tcgp._text import printable, shorten
 from tcgp.programs.command import Template, find_program
 from tcgp.programs.objective import STDOUT, Objective, RunFailed, outputs_of_run
 from tcgp.programs.output import last_line, parse_json, read_tail
-from tcgp.programs.process import Process, adopt, is_running, start
+from tcgp.programs.process import Process, adopt, is_running, read_notes, start
 
 __all__ = ["Run", "Simulator", "is_under_way"]
 
@@ -160,6 +160,22 @@ class Simulator:
         arguments = self.arguments(parameters)
         process = adopt(arguments, directory / NOTES)
         return None if process is None else Run(self, directory, arguments, process)
+
+    def read_again(self, parameters: Mapping[str, Any], name: str) -> tuple[Value, dict[str, str]] | None:
+        """The value or the outputs that the run of that name left, and why some outputs are None.
+
+        None if there is no such run with these parameters, or it did not end normally; RunFailed if it has no value.
+        """
+        directory = _last_directory(Path(self.runs), name)
+        if directory is None or _read_json(directory / PARAMETERS) != dict(parameters):
+            return None
+        outcome = _read_json(directory / OUTCOME)
+        kept = outcome.get("exit_code") if isinstance(outcome, dict) else None
+        if read_notes(directory / NOTES).get("code", kept) != 0:
+            return None
+        if self.outputs is None:
+            return self.objective.read(directory), {}
+        return outputs_of_run(self.outputs, directory)
 
 
 class Run:

@@ -376,7 +376,7 @@ def _draw_surfaces(figure: Any, axes: Any, view: RunView, grids: Any, surfaces: 
 def _shares_of(dimension: Dimension, n_grid: int) -> FloatArray:
     """Shares of a parameter's range that a panel shows: a grid, or one per value where there are few."""
     size = dimension.size
-    if isinstance(dimension, Categorical) or (isinstance(dimension, Integer) and size <= n_grid):
+    if isinstance(dimension, Categorical) or size <= n_grid:
         centres: FloatArray = (np.arange(int(size), dtype=float) + 0.5) / size
         return centres
     grid: FloatArray = np.linspace(0.0, 1.0, n_grid)

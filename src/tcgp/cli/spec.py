@@ -268,7 +268,12 @@ def _space(table: object) -> Space:
         raise ValueError(
             "there are no parameters; add a table [parameters] with lines such as x = {low = 0, high = 1}"
         )
-    return Space({name: _dimension(name, item) for name, item in table.items()})
+    dimensions = {name: _dimension(name, item) for name, item in table.items()}
+    if not any(isinstance(item, Mapping) for item in table.values()):
+        raise ValueError(
+            "there is nothing to search: every parameter is fixed; give one of them low and high"
+        )
+    return Space(dimensions)
 
 
 def _dimension(name: str, item: object) -> Dimension:

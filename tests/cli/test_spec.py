@@ -12,6 +12,7 @@ from commands import (
     write_spec,
 )
 
+import tcgp
 from tcgp.cli import main
 from tcgp.cli.console import parse_duration
 from tcgp.cli.spec import EXAMPLE, load_spec

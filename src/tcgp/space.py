@@ -518,6 +518,14 @@ class Space:
                 raise ValueError(f"{self._label(i)}: {error}") from None
         return values
 
+    def contains(self, point: object) -> bool:
+        """Whether `check` accepts the point."""
+        try:
+            self.check(point)
+        except ValueError:
+            return False
+        return True
+
     def encode(self, points: Iterable[Sequence[Value]]) -> FloatArray:
         """Codes of points.
 
@@ -594,9 +602,13 @@ class Space:
 
         A dict if the parameters have names, an array if all are real, and a list otherwise.
         """
-        if self.names is not None:
-            return dict(zip(self.names, point, strict=True))
-        return np.array(point, dtype=np.float64) if self.is_real else list(point)
+        if self.names is None and self.is_real:
+            return np.array(point, dtype=np.float64)
+        return self.as_named(point)
+
+    def as_named(self, point: Point) -> dict[str, Value] | list[Value]:
+        """The point as a dict if the parameters have names, and as a list otherwise."""
+        return list(point) if self.names is None else dict(zip(self.names, point, strict=True))
 
     def to_json(self) -> dict[str, Any]:
         """Description made of dicts, lists, strings and numbers; floats keep every bit through JSON."""

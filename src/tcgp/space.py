@@ -4,11 +4,12 @@ A point is a plain sequence with one value per parameter: a float, an int or a c
 code, a vector of [0, 1]^c:
 
 - a `Real` is one coordinate, linear or logarithmic between its bounds;
-- an `Integer` is one coordinate, cut into equal cells, and only the centres of the cells are codes;
+- an `Integer`, a `Real` with a step and an ordered `Categorical` are one coordinate, cut into equal cells, and only the
+  centres of the cells are codes;
 - a `Categorical` of k > 2 choices is k coordinates, one of them 1 and the others 0, so that all choices are
   equally far from each other; two choices need one coordinate, 0 or 1.
 
-A parameter with a single value takes no coordinate.
+A parameter with a single value, a fixed one, takes no coordinate.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import math
 import numbers
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, TypeAlias, cast
 
@@ -30,7 +32,10 @@ __all__ = ["ENUMERABLE", "Categorical", "Dimension", "Integer", "Point", "Real",
 Value: TypeAlias = Any  # float | int | str | bool | None, whichever the dimension says
 Point: TypeAlias = Sequence[Value]
 
+_FIXED = (str, int, float, np.number, np.bool_)  # what stands for a parameter that has this value always
+
 ENUMERABLE = 10_000  # a space with no more points than this can be searched by looking at all of them
+ON_STEP = 1e-6  # share of a step by which a value may miss it: decimals are not exact in binary
 LARGEST_RANGE = 2**52  # of an Integer: beyond it neighbours have the same code in float64
 
 
@@ -44,17 +49,23 @@ class Real:
         Bounds, both included.
     log : bool
         Whether equal ratios, rather than equal differences, count as equal steps; needs ``low > 0``.
+    step : float, optional
+        Only the values ``low``, ``low + step``, ``low + 2 * step``, ... up to ``high`` are allowed, as exact decimals;
+        not with ``log``.
 
     Examples
     --------
     >>> from tcgp import Real
     >>> Real(1e-4, 1.0, log=True).encode(1e-2)
     (0.5,)
+    >>> list(Real(0.0, 0.5, step=0.1).values())
+    [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]
     """
 
     low: float
     high: float
     log: bool = False
+    step: float | None = None
 
     def __post_init__(self) -> None:
         low, high = _as_float(self.low), _as_float(self.high)
@@ -68,9 +79,17 @@ class Real:
             )
         if self.log and low <= 0.0:
             raise ValueError(f"Real with log=True needs low > 0, got low={self.low!r}")
+        step = None if self.step is None else _as_float(self.step)
+        _check_step("Real", self.step, step, high - low, self.log)
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         object.__setattr__(self, "log", bool(self.log))
+        object.__setattr__(self, "step", step)
+
+    @property
+    def continuous(self) -> bool:
+        """Whether every number between the bounds is a value."""
+        return self.step is None
 
     @property
     def width(self) -> int:
@@ -80,17 +99,26 @@ class Real:
     @property
     def size(self) -> float:
         """Number of values."""
-        return math.inf
+        return math.inf if self.step is None else _n_steps(self.high - self.low, self.step)
 
     def check(self, value: object) -> float:
-        """``value`` as a float, if it lies between the bounds; ValueError if not."""
+        """``value`` as a float, if it lies between the bounds and on a step; ValueError if not."""
         number = _as_float(value)
         if number is None or not self.low <= number <= self.high:
             raise ValueError(f"{value!r} is not a number between {self.low!r} and {self.high!r}")
-        return number
+        if self.step is None:
+            return number
+        nearest = self._at(self._place(number))
+        if abs(number - nearest) > ON_STEP * self.step:
+            raise ValueError(
+                f"{value!r} is not {self.low!r} plus a multiple of the step {self.step!r}; the nearest is {nearest!r}"
+            )
+        return nearest
 
     def encode(self, value: float) -> tuple[float, ...]:
         """Code of ``value``."""
+        if self.step is not None:
+            return ((self._place(value) + 0.5) / self.size,)
         if self.log:
             low = math.log(self.low)
             return (_clip((math.log(value) - low) / (math.log(self.high) - low)),)
@@ -102,6 +130,8 @@ class Real:
 
     def quantile(self, u: float) -> float:
         """Value below which lies the share ``u`` of the range."""
+        if self.step is not None:
+            return self._at(_cell(u, int(self.size)))
         if u <= 0.0 or u >= 1.0:  # exact, which the logarithms are not
             return self.high if u >= 1.0 else self.low
         if self.log:
@@ -111,16 +141,30 @@ class Real:
         return min(max(x, self.low), self.high)
 
     def values(self) -> Iterator[float]:
-        """Refuse: a real parameter has no list of values."""
-        raise ValueError(f"{self!r} has infinitely many values and cannot be listed")
+        """All values of a parameter with a step, in order."""
+        if self.step is None:
+            raise ValueError(f"{self!r} has infinitely many values and cannot be listed")
+        return (self._at(i) for i in range(int(self.size)))
 
     def neighbours(self, value: float) -> list[float]:
-        """None: reals are searched by gradient."""
-        return []
+        """Values some steps away; none without a step, because reals are searched by gradient."""
+        if self.step is None:
+            return []
+        return [self._at(i) for i in _near(self._place(value), int(self.size))]
 
     def to_json(self) -> dict[str, Any]:
         """Description that `Space.from_json` reads."""
-        return {"type": "real", "low": self.low, "high": self.high, "log": self.log}
+        description = {"type": "real", "low": self.low, "high": self.high, "log": self.log}
+        return description if self.step is None else {**description, "step": self.step}
+
+    def _place(self, value: float) -> int:
+        """Number of the step nearest to ``value``, from 0."""
+        assert self.step is not None
+        return min(max(round((value - self.low) / self.step), 0), int(self.size) - 1)
+
+    def _at(self, i: int) -> float:
+        """Value on step number ``i``: 0.3, and not 0.1 added up three times."""
+        return float(Decimal(repr(self.low)) + i * Decimal(repr(self.step)))
 
 
 @dataclass(frozen=True)
@@ -133,17 +177,22 @@ class Integer:
         Bounds, both included.
     log : bool
         Whether equal ratios, rather than equal differences, count as equal steps; needs ``low >= 1``.
+    step : int, optional
+        Only the values ``low``, ``low + step``, ``low + 2 * step``, ... up to ``high`` are allowed; not with ``log``.
 
     Examples
     --------
     >>> from tcgp import Integer
     >>> Integer(1, 4).encode(2)
     (0.375,)
+    >>> list(Integer(8, 64, step=16).values())
+    [8, 24, 40, 56]
     """
 
     low: int
     high: int
     log: bool = False
+    step: int | None = None
 
     def __post_init__(self) -> None:
         low, high = _as_int(self.low), _as_int(self.high)
@@ -155,25 +204,35 @@ class Integer:
             )
         if self.log and low < 1:
             raise ValueError(f"Integer with log=True needs low >= 1, got low={self.low!r}")
+        step = None if self.step is None else _as_int(self.step)
+        _check_step("Integer", self.step, step, high - low, self.log)
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         object.__setattr__(self, "log", bool(self.log))
+        object.__setattr__(self, "step", step)
+
+    @property
+    def continuous(self) -> bool:
+        """Whether every number between the bounds is a value: never."""
+        return False
 
     @property
     def width(self) -> int:
         """Number of coordinates of the code."""
-        return int(self.high > self.low)
+        return int(self.size > 1)
 
     @property
     def size(self) -> float:
         """Number of values."""
-        return self.high - self.low + 1
+        return (self.high - self.low) // (self.step or 1) + 1
 
     def check(self, value: object) -> int:
-        """``value`` as an int, if it is one between the bounds; ValueError if not."""
+        """``value`` as an int, if it is one between the bounds and on a step; ValueError if not."""
         number = _as_int(value)
         if number is None or not self.low <= number <= self.high:
             raise ValueError(f"{value!r} is not an integer between {self.low} and {self.high}")
+        if (number - self.low) % (self.step or 1):
+            raise ValueError(f"{value!r} is not {self.low} plus a multiple of the step {self.step}")
         return number
 
     def encode(self, value: int) -> tuple[float, ...]:
@@ -182,7 +241,7 @@ class Integer:
             return ()
         if self.log:
             return ((math.log(value) - self._log_low) / (self._log_high - self._log_low),)
-        return ((value - self.low + 0.5) / (self.high - self.low + 1),)
+        return (((value - self.low) // (self.step or 1) + 0.5) / self.size,)
 
     def decode(self, code: Sequence[float]) -> int:
         """Integer in whose cell ``code`` lies."""
@@ -193,22 +252,22 @@ class Integer:
         if self.log:
             value = round(math.exp(self._log_low + u * (self._log_high - self._log_low)))
         else:
-            value = self.low + math.floor(u * (self.high - self.low + 1))
+            return self.low + (self.step or 1) * _cell(u, int(self.size))
         return min(max(value, self.low), self.high)
 
     def values(self) -> Iterator[int]:
         """All integers, in order."""
-        return iter(range(self.low, self.high + 1))
+        return iter(range(self.low, self.high + 1, self.step or 1))
 
     def neighbours(self, value: int) -> list[int]:
         """Integers one step away and at doubling steps, so that a local search also crosses a wide range."""
-        steps = [2**k for k in range(max(self.high - self.low, 1).bit_length())]
-        moves = [value + sign * step for step in steps for sign in (-1, 1)]
-        return [v for v in moves if self.low <= v <= self.high]
+        step = self.step or 1
+        return [self.low + step * i for i in _near((value - self.low) // step, int(self.size))]
 
     def to_json(self) -> dict[str, Any]:
         """Description that `Space.from_json` reads."""
-        return {"type": "integer", "low": self.low, "high": self.high, "log": self.log}
+        description = {"type": "integer", "low": self.low, "high": self.high, "log": self.log}
+        return description if self.step is None else {**description, "step": self.step}
 
     @property
     def _log_low(self) -> float:
@@ -221,24 +280,31 @@ class Integer:
 
 @dataclass(frozen=True)
 class Categorical:
-    """A parameter that takes one of several unordered choices.
+    """A parameter that takes one of several choices.
 
     Parameters
     ----------
     choices : sequence of str, int, float, bool or None
         The choices, all different. Other objects are refused, because a journal could not hold them: use
         their names, and look the objects up in your function.
+    ordered : bool
+        Whether choices that stand beside each other in the list are alike: ``["coarse", "medium", "fine"]``.
 
     Examples
     --------
     >>> from tcgp import Categorical
     >>> Categorical(["red", "green", "blue"]).encode("green")
     (0.0, 1.0, 0.0)
+    >>> Categorical(["coarse", "medium", "fine"], ordered=True).encode("medium")
+    (0.5,)
     """
 
     choices: tuple[Value, ...]
+    ordered: bool = False
 
-    def __init__(self, choices: Iterable[Value]) -> None:
+    def __init__(self, choices: Iterable[Value], ordered: bool = False) -> None:
+        if not isinstance(ordered, bool):
+            raise ValueError(f"ordered must be True or False, got {ordered!r}")
         if isinstance(choices, str) or not isinstance(choices, Iterable):
             raise ValueError(f"Categorical needs a sequence of choices, got {choices!r}; write [{choices!r}]")
         plain = tuple(c.item() if isinstance(c, np.generic) else c for c in choices)
@@ -259,10 +325,18 @@ class Categorical:
                 f"the choices of a Categorical must all differ (1 equals True), got {list(plain)!r}"
             )
         object.__setattr__(self, "choices", plain)
+        object.__setattr__(self, "ordered", ordered)
+
+    @property
+    def continuous(self) -> bool:
+        """Whether every number between the bounds is a value: never."""
+        return False
 
     @property
     def width(self) -> int:
         """Number of coordinates of the code."""
+        if self.ordered:
+            return int(len(self.choices) > 1)
         return len(self.choices) if len(self.choices) > 2 else len(self.choices) - 1
 
     @property
@@ -289,31 +363,38 @@ class Categorical:
     def encode(self, value: Value) -> tuple[float, ...]:
         """Code of ``value``."""
         index = self.place(value)
+        if self.ordered:
+            return ((index + 0.5) / len(self.choices),)[: self.width]
         if self.width <= 1:
             return (float(index),)[: self.width]
         return tuple(float(i == index) for i in range(self.width))
 
     def decode(self, code: Sequence[float]) -> Value:
         """Choice whose code is nearest to ``code``."""
+        if self.ordered:
+            return self.quantile(code[0] if self.width else 0.0)
         if self.width <= 1:
             return self.choices[int(self.width == 1 and code[0] >= 0.5)]
         return self.choices[int(np.argmax(code))]
 
     def quantile(self, u: float) -> Value:
         """Choice at the share ``u`` of the list."""
-        return self.choices[min(int(u * len(self.choices)), len(self.choices) - 1)]
+        return self.choices[_cell(u, len(self.choices))]
 
     def values(self) -> Iterator[Value]:
         """All choices, in order."""
         return iter(self.choices)
 
     def neighbours(self, value: Value) -> list[Value]:
-        """All other choices."""
+        """All other choices; of ordered ones those one place away and at doubling distances."""
+        if self.ordered:
+            return [self.choices[i] for i in _near(self.place(value), len(self.choices))]
         return [choice for choice in self.choices if choice != value]
 
     def to_json(self) -> dict[str, Any]:
         """Description that `Space.from_json` reads."""
-        return {"type": "categorical", "choices": list(self.choices)}
+        description = {"type": "categorical", "choices": list(self.choices)}
+        return {**description, "ordered": True} if self.ordered else description
 
 
 Dimension: TypeAlias = Real | Integer | Categorical
@@ -325,8 +406,8 @@ class Space:
     Parameters
     ----------
     dimensions : sequence, mapping, scipy.optimize.Bounds or Space
-        One `Real`, `Integer` or `Categorical` per parameter; a pair ``(low, high)`` means a `Real`. A mapping
-        gives each parameter a name.
+        One `Real`, `Integer` or `Categorical` per parameter; a pair ``(low, high)`` means a `Real`, and a plain
+        number, string or bool a parameter that is fixed. A mapping gives each parameter a name.
 
     Attributes
     ----------
@@ -372,6 +453,10 @@ class Space:
             raise TypeError(f"bounds must be a sequence of (low, high) pairs or a Space, got {dimensions!r}")
         if not items:
             raise ValueError("a space needs at least one parameter, got none")
+        if all(isinstance(item, _FIXED) for item in items):
+            raise TypeError(
+                f"bounds must have a (low, high) pair for each parameter that is not fixed, got {items!r}"
+            )
         self.dimensions: tuple[Dimension, ...] = tuple(
             _as_dimension(item, self._label(i)) for i, item in enumerate(items)
         )
@@ -398,13 +483,13 @@ class Space:
 
     @property
     def is_real(self) -> bool:
-        """Whether every parameter is a `Real`."""
-        return all(isinstance(d, Real) for d in self.dimensions)
+        """Whether every parameter is a `Real`, or fixed at a float."""
+        return all(isinstance(d, Real) or _is_fixed_float(d) for d in self.dimensions)
 
     @property
     def real_coordinates(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Which of the ``dim`` coordinates belong to `Real` parameters."""
-        return np.repeat([isinstance(d, Real) for d in self.dimensions], [d.width for d in self.dimensions])
+        """Which of the ``dim`` coordinates belong to `Real` parameters without a step."""
+        return np.repeat([d.continuous for d in self.dimensions], [d.width for d in self.dimensions])
 
     def check(self, point: object) -> Point:
         """The point as a plain list of valid values; ValueError naming the parameter if it is not one.
@@ -432,6 +517,14 @@ class Space:
             except ValueError as error:
                 raise ValueError(f"{self._label(i)}: {error}") from None
         return values
+
+    def contains(self, point: object) -> bool:
+        """Whether `check` accepts the point."""
+        try:
+            self.check(point)
+        except ValueError:
+            return False
+        return True
 
     def encode(self, points: Iterable[Sequence[Value]]) -> FloatArray:
         """Codes of points.
@@ -509,9 +602,13 @@ class Space:
 
         A dict if the parameters have names, an array if all are real, and a list otherwise.
         """
-        if self.names is not None:
-            return dict(zip(self.names, point, strict=True))
-        return np.array(point, dtype=np.float64) if self.is_real else list(point)
+        if self.names is None and self.is_real:
+            return np.array(point, dtype=np.float64)
+        return self.as_named(point)
+
+    def as_named(self, point: Point) -> dict[str, Value] | list[Value]:
+        """The point as a dict if the parameters have names, and as a list otherwise."""
+        return list(point) if self.names is None else dict(zip(self.names, point, strict=True))
 
     def to_json(self) -> dict[str, Any]:
         """Description made of dicts, lists, strings and numbers; floats keep every bit through JSON."""
@@ -547,14 +644,19 @@ class Space:
 
 
 def _as_dimension(item: object, label: str) -> Dimension:
-    """A dimension, from itself or from a (low, high) pair."""
+    """A dimension, from itself, from a (low, high) pair, or from the value at which it is fixed."""
     if isinstance(item, Real | Integer | Categorical):
         return item
+    if isinstance(item, _FIXED):
+        try:
+            return Categorical([item])
+        except ValueError as error:
+            raise ValueError(f"{label}: {error}") from None
     try:
         low, high = cast(tuple[float, float], item)
     except (TypeError, ValueError):
         raise TypeError(
-            f"{label} must be a Real, an Integer, a Categorical or a (low, high) pair, got {item!r}"
+            f"{label} must be a Real, an Integer, a Categorical, a (low, high) pair or a fixed value, got {item!r}"
         ) from None
     try:
         return Real(low, high)
@@ -587,6 +689,40 @@ def _as_int(value: object) -> int | None:
     if number is None or not number.is_integer():
         return None
     return int(value) if isinstance(value, numbers.Integral) else int(number)
+
+
+def _is_fixed_float(dimension: Dimension) -> bool:
+    return (
+        isinstance(dimension, Categorical)
+        and len(dimension.choices) == 1
+        and type(dimension.choices[0]) is float
+    )
+
+
+def _check_step(kind: str, given: object, step: float | None, extent: float, log: bool) -> None:
+    """Refuse a step that leaves fewer than two values or too many, or that goes with a logarithmic scale."""
+    if given is None:
+        return
+    if log:
+        raise ValueError(f"{kind} takes log=True or a step, not both, got step={given!r}")
+    if step is None or not 0.0 < step <= extent or extent / step >= LARGEST_RANGE:
+        raise ValueError(f"{kind} needs a step between 0 and high - low = {extent!r}, got step={given!r}")
+
+
+def _n_steps(extent: float, step: float) -> int:
+    """Number of values on steps, where 10 times 0.1 reaches 1."""
+    return math.floor(extent / step + ON_STEP) + 1
+
+
+def _cell(u: float, n: int) -> int:
+    """Number of the cell, of n equal ones, in which the share ``u`` lies."""
+    return min(max(math.floor(u * n), 0), n - 1)
+
+
+def _near(i: int, n: int) -> list[int]:
+    """Places, of n, that are one or a power of two away from place ``i``."""
+    steps = [2**k for k in range(max(n - 1, 1).bit_length())]
+    return [j for step in steps for j in (i - step, i + step) if 0 <= j < n]
 
 
 def _clip(u: float) -> float:

@@ -114,5 +114,5 @@ def test_failures_are_told_by_number_and_by_name(caplog: pytest.LogCaptureFixtur
     space = {"width": (0.0, 1.0), "alloy": tcgp.Categorical(["steel", "brass"])}
     with caplog.at_level(logging.WARNING, "tcgp"):
         result = tcgp.minimize(lambda p: math.nan, space, n_evals=2, rng=0)
-    width, alloy = result.x_iters[1]
+    width, alloy = result.x_iters[1].values()
     assert f"run 1 at width = {width!r}, alloy = {alloy!r} failed: the value is nan" in caplog.messages

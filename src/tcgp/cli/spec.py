@@ -66,6 +66,9 @@ timeout = "10m"                 # for each run, in seconds or as text: "30s", "1
 width = {type = "real", low = 0.1, high = 10.0, log = true}
 layers = {type = "integer", low = 1, high = 8}
 alloy = {type = "categorical", choices = ["steel", "brass", "zinc"]}
+# mesh = {choices = ["coarse", "medium", "fine"], ordered = true}
+# length = {low = 0.0, high = 5.0, step = 0.25}     # only multiples of the step
+# height = 2.5                                      # fixed: the program gets it, and nothing is searched
 
 # Where the value is. By default it is the last number on the last line of standard output.
 # [objective]
@@ -130,7 +133,12 @@ ALIASES = {
     "values": "choices",
 }
 
-TYPES = {"real": ("low", "high", "log"), "integer": ("low", "high", "log"), "categorical": ("choices",)}
+TYPES = {
+    "real": ("low", "high", "log", "step"),
+    "integer": ("low", "high", "log", "step"),
+    "categorical": ("choices", "ordered"),
+}
+NOT_NEEDED = ("log", "step", "ordered")
 OTHER_TYPES = {"float": "real", "int": "integer", "categoric": "categorical", "choice": "categorical"}
 
 
@@ -282,16 +290,25 @@ def _space(table: object) -> Space:
         raise ValueError(
             "there are no parameters; add a table [parameters] with lines such as x = {low = 0, high = 1}"
         )
-    return Space({name: _dimension(name, item) for name, item in table.items()})
+    dimensions = {name: _dimension(name, item) for name, item in table.items()}
+    if not any(isinstance(item, Mapping) for item in table.values()):
+        raise ValueError(
+            "there is nothing to search: every parameter is fixed; give one of them low and high"
+        )
+    return Space(dimensions)
 
 
 def _dimension(name: str, item: object) -> Dimension:
     label = f"parameter {name!r}"
     if not name or set(name) & set("{}\0") or name == "spec_dir":
         raise ValueError(f"{label} needs another name: one without braces, and not 'spec_dir'")
+    if isinstance(item, bool | int | float | str) and name not in KEYS:
+        return _fixed(label, item)
     if not isinstance(item, Mapping):
         misplaced = f"; the key {name} belongs above the first [table]" if name in KEYS else ""
-        raise ValueError(f"{label} must be a table such as {{low = 0, high = 1}}, got {item!r}{misplaced}")
+        raise ValueError(
+            f"{label} must be a table such as {{low = 0, high = 1}}, or a fixed value, got {item!r}{misplaced}"
+        )
     kind = item.get("type", "categorical" if "choices" in item else "real")
     if kind not in TYPES:
         known = OTHER_TYPES.get(kind) if isinstance(kind, str) else None
@@ -302,10 +319,11 @@ def _dimension(name: str, item: object) -> Dimension:
     fields = {key: value for key, value in item.items() if key != "type"}
     _check_keys(f"key of {label}", fields, TYPES[kind])
     for key in TYPES[kind]:
-        if key != "log" and key not in fields:
+        if key not in NOT_NEEDED and key not in fields:
             raise ValueError(f"{label} has no {key!r}, which a {kind} parameter needs")
-    if not isinstance(fields.get("log", False), bool):
-        raise ValueError(f"'log' of {label} must be true or false, got {fields['log']!r}")
+    for key in ("log", "ordered"):
+        if not isinstance(fields.get(key, False), bool):
+            raise ValueError(f"{key!r} of {label} must be true or false, got {fields[key]!r}")
     kinds = {"real": Real, "integer": Integer, "categorical": Categorical}
     choices = fields.get("choices")
     if isinstance(choices, list) and any(isinstance(c, str) and "\0" in c for c in choices):
@@ -317,6 +335,16 @@ def _dimension(name: str, item: object) -> Dimension:
     except (ValueError, TypeError) as error:
         raise ValueError(f"{label}: {error}") from None
     return dimension
+
+
+def _fixed(label: str, value: float | str) -> Categorical:
+    """A parameter that always has this value."""
+    if isinstance(value, str) and "\0" in value:
+        raise ValueError(f"{label} has a zero byte in it, which no argument of a program can have")
+    try:
+        return Categorical([value])
+    except ValueError as error:
+        raise ValueError(f"{label}: {error}") from None
 
 
 # ---- the program ----

@@ -145,13 +145,14 @@ def minimize(
     rng : int, numpy.random.Generator or None
         Source of all randomness.
     callback : callable, optional
-        Called as ``callback(result)`` after each evaluation; raising StopIteration ends the run.
+        Called as ``callback(result)`` after each evaluation; returning True or raising StopIteration ends the run.
     workers : int, executor, callable or crew
         Who evaluates: 1 means here, n means n processes; or an object with ``submit`` (any
         `concurrent.futures` executor, a Dask client, an MPI pool), or a callable like `map`, which is given
         batches; or a crew such as `tcgp.programs.ProgramCrew`, which is closed in the end.
     journal : str or os.PathLike, optional
-        File that keeps every evaluation. If it exists, the run it tells of is continued.
+        File that keeps every evaluation. If it exists, the run it tells of is continued; the bounds may have changed,
+        see `Optimizer.change_space`.
     progress : bool
         Whether to show a progress bar on standard error.
     maximizer : {"multistart", "smc"}
@@ -524,7 +525,7 @@ class _Watchers:
         self._show_progress()
         if self._callback is not None and not self.asked_to_stop:
             try:
-                self._callback(self._optimizer.result())
+                self.asked_to_stop = self._callback(self._optimizer.result()) is True
             except StopIteration:
                 self.asked_to_stop = True
 
@@ -581,6 +582,7 @@ def _start_or_resume(
     optimizer = Optimizer.resume(journal, constraints=others)
     try:
         _check_same_problem(optimizer, space, wanted, rng, journal)
+        _change_space(optimizer, space)
     except BaseException:
         optimizer.close()
         raise
@@ -594,8 +596,10 @@ def _check_same_problem(
     rng: RandomState,
     journal: str | os.PathLike[str],
 ) -> None:
-    """Refuse a journal whose space, settings or seed are others; what was not asked for is not compared."""
-    pairs: list[tuple[str, Any, Any]] = [("bounds", optimizer.space, space)]
+    """Refuse a journal whose parameters, settings or seed are others; what was not asked for is not compared."""
+    pairs: list[tuple[str, Any, Any]] = []
+    if not _same_parameters(optimizer, space):
+        pairs.append(("bounds", optimizer.space, space))
     names = (field.name for field in fields(Settings))
     pairs += [(name, getattr(optimizer.settings, name), getattr(wanted, name)) for name in names]
     if isinstance(rng, int | np.integer):
@@ -606,6 +610,33 @@ def _check_same_problem(
                 f"the journal {str(journal)!r} is of another run: its {name} is {theirs!r}, not {ours!r}; "
                 "choose another file, or the same arguments"
             )
+
+
+def _same_parameters(optimizer: Optimizer, space: Space) -> bool:
+    """Whether the space is that of the optimizer, perhaps with other bounds.
+
+    Without names that is believed only if an evaluation lies in it: the journal may be of another function.
+    """
+    before, told = optimizer.space, optimizer.evaluations
+    if before == space or before.names is not None:
+        return before.names == space.names
+    return len(before) == len(space) and (not told or any(space.contains(e.x) for e in told))
+
+
+def _change_space(optimizer: Optimizer, space: Space) -> None:
+    """Search the space from here on, and say so if it is another."""
+    before = optimizer.space
+    if before == space:
+        return
+    optimizer.change_space(space)
+    history = optimizer.history
+    logger.warning(
+        "the space was %r and is now %r: of %d evaluations %d lie inside and are used, the others are kept",
+        before,
+        space,
+        len(history.evaluations) + len(history.outside),
+        len(history.evaluations),
+    )
 
 
 def _reached(optimizer: Optimizer, target: float | None) -> bool:

@@ -32,7 +32,7 @@ from tcgp.optimizer.proposer import Proposer
 from tcgp.optimizer.replay import Campaign, read_campaign, replay
 from tcgp.optimizer.settings import Settings, check_positive_integer, split_constraints, wanted_output
 from tcgp.optimizer.streams import Streams
-from tcgp.space import Space
+from tcgp.space import Point, Space
 
 if TYPE_CHECKING:
     from tcgp.methods.surrogate import Surrogate
@@ -163,17 +163,31 @@ class Optimizer:
     def _begin(
         self, space: Space, settings: Settings, streams: Streams, history: History, constraints: Sequence[Any]
     ) -> None:
-        self.space, self.settings, self.history = space, settings, history
+        self.settings, self.history = settings, history
         self._streams = streams
-        self._proposer = Proposer(space, settings, history, streams, [*history.goals.known, *constraints])
-        self._n_not_journaled = len(constraints)
+        self._constraints = list(constraints)  # those that are no text
+        self._proposer = self._new_proposer(space)
         self._journal: Journal | DetachedJournal | None = None
         self._reoffered: deque[Proposal] = deque()
         self._lock = threading.RLock()
 
+    def _new_proposer(self, space: Space) -> Proposer:
+        known = self.history.goals.known
+        return Proposer(space, self.settings, self.history, self._streams, [*known, *self._constraints])
+
+    @property
+    def space(self) -> Space:
+        """The parameters."""
+        return self.history.space
+
     @classmethod
     def resume(
-        cls, journal: str | os.PathLike[str], *, reoffer: bool = True, constraints: object = ()
+        cls,
+        journal: str | os.PathLike[str],
+        *,
+        reoffer: bool = True,
+        constraints: object = (),
+        space: object = None,
     ) -> Optimizer:
         """Continue the run that a journal records, exactly as it would have gone on.
 
@@ -185,6 +199,8 @@ class Optimizer:
             them pending, for evaluations that still run elsewhere.
         constraints : sequence
             The constraints of the run that are no text, which a journal cannot keep.
+        space : Space, or what `Space` takes, optional
+            Other bounds, or fixed values, for the same parameters: see `change_space`.
 
         Returns
         -------
@@ -203,6 +219,12 @@ class Optimizer:
         optimizer._journal = opened
         if reoffer:
             optimizer._reoffered.extend(optimizer.history.pending.values())
+        if space is not None:
+            try:
+                optimizer.change_space(space)
+            except BaseException:
+                optimizer.close()
+                raise
         return optimizer
 
     @classmethod
@@ -241,9 +263,9 @@ class Optimizer:
 
         Returns
         -------
-        list
-            One point, a list with one value per parameter; or, with ``n``, a list of points, shorter than
-            ``n`` only if a finite space has fewer left.
+        dict or list
+            One point: a mapping if the parameters have names, else a list with one value per parameter; or, with
+            ``n``, a list of points, shorter than ``n`` only if a finite space has fewer left.
 
         Raises
         ------
@@ -251,12 +273,12 @@ class Optimizer:
             If every point of a finite space has been asked or told.
         """
         if n is None:
-            return list(self.propose().x)
+            return self.space.as_named(self.propose().x)
         check_positive_integer("n", n)
-        points = [list(self.propose().x)]
+        points = [self.space.as_named(self.propose().x)]
         try:
             while len(points) < n:
-                points.append(list(self.propose().x))
+                points.append(self.space.as_named(self.propose().x))
         except SpaceExhausted as error:
             logger.info("only %d of %d points: %s", len(points), n, error)
         return points
@@ -314,14 +336,30 @@ class Optimizer:
             points, values = list(x), list(y)  # type: ignore[call-overload]
             if len(points) != len(values):
                 raise ValueError(f"x and y must have equal lengths, got {len(points)} and {len(values)}")
-        told = [
-            Evaluation.of(self.space.check(point), value, reason, seconds, self.history.goals)
+        self.add_evaluations(
+            Evaluation.of(self._told_point(point), value, reason, seconds, self.history.goals)
             for point, value in zip(points, values, strict=True)
-        ]
+        )
+
+    def _told_point(self, x: object) -> Point:
+        """A point of the space, or one that was asked for or told before the space was changed."""
+        outside = self.history.asked_outside(x) or self.history.find_outside(x)
+        return self.space.check(x) if outside is None else outside.x
+
+    @_atomic
+    def add_evaluations(self, evaluations: Iterable[Evaluation]) -> int:
+        """Note evaluations at checked points, all of them or none: what `tell` does with what it is told.
+
+        Returns
+        -------
+        int
+            How many of them were new.
+        """
+        told = list(evaluations)
         self._check_open()
         new = self.history.answering(self.history.unknown(told))
         if not new:
-            return
+            return 0
         with self._kept(*({"event": "tell", **e.to_json()} for e in new)):
             for evaluation in new:
                 self.history.add_evaluation(evaluation)
@@ -333,6 +371,7 @@ class Optimizer:
                 point = describe_point(self.space, evaluation.x)
                 extra = {"failed_evaluation": evaluation}
                 logger.warning("%s %s failed: %s", which, point, evaluation.reason, extra=extra)
+        return len(new)
 
     @_atomic
     def note_retry(self, number: int, reason: str | None, seconds: float | None = None) -> None:
@@ -396,6 +435,41 @@ class Optimizer:
         with self._kept({"event": "correct", **after.to_json()}):
             self.history.correct(before, after)
             self._proposer.forget_models()
+
+    @_atomic
+    def change_space(self, space: object) -> None:
+        """Search another space of the same parameters: wider or narrower bounds, or fixed values.
+
+        Evaluations inside the new space stay in use. Those outside are kept in ``history.outside`` and come back if
+        the space is widened again. Points that are pending outside are given up: they are not offered again, but a
+        value for them is taken. The journal keeps the change.
+
+        Parameters
+        ----------
+        space : Space, or what `Space` takes
+            With the same names, or the same number of parameters.
+
+        Examples
+        --------
+        >>> import tcgp
+        >>> optimizer = tcgp.Optimizer({"width": (0.0, 1.0)}, rng=0)
+        >>> optimizer.tell([[0.25], [0.75]], [2.0, 1.0])
+        >>> optimizer.change_space({"width": (0.0, 0.5)})
+        >>> optimizer.result().x, len(optimizer.history.outside)
+        ({'width': 0.25}, 1)
+        """
+        new = Space(space)
+        if new == self.space:
+            return
+        self._check_open()
+        self.history.check_parameters(new)
+        goals = self.settings.goals(new)
+        with self._kept({"event": "space", "space": new.to_json()}):
+            self.history.change_space(new, goals)
+            queue, self._proposer = self._proposer.queue, self._new_proposer(new)
+            self._proposer.queue.extend(x for x in queue if new.contains(x))
+            again = (proposal.id for proposal in self._reoffered)
+            self._reoffered = deque(self.history.pending[i] for i in again if i in self.history.pending)
 
     @_atomic
     def result(self) -> Result:
@@ -544,8 +618,8 @@ class Optimizer:
                 "or choose another file"
             )
         header = {"space": self.space.to_json(), "settings": asdict(self.settings), "seed": self.seed}
-        if self._n_not_journaled:
-            header["constraints_not_kept"] = self._n_not_journaled
+        if self._constraints:
+            header["constraints_not_kept"] = len(self._constraints)
         journal.start({"software": f"tcgp {__version__}", **header})
         self._journal = journal
 

@@ -113,7 +113,8 @@ class Proposer:
     def _design_point(self) -> Point:
         kind, n, width = self.settings.initial_design, self.settings.n_initial, len(self.space)
         assert n is not None
-        i = sum(proposal.source == "design" for proposal in self.history.proposals)
+        begun = self.history.n_elsewhere if self.region is not None or kind != "uniform" else 0
+        i = sum(proposal.source == "design" for proposal in self.history.proposals[begun:])
         if self.region is not None:
             point = self._allowed_design[i]
             return point if self.history.is_new(point) else self._far_point()

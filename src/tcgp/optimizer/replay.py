@@ -27,6 +27,7 @@ class Campaign:
     header : dict
         First line of the journal.
     space : Space
+        What is searched now: the header has what was searched first.
     settings : Settings
     seed : int
     history : History
@@ -82,22 +83,28 @@ def replay(record: Record, path: str) -> Campaign:
     history = History(space, settings.goals(space))
     for line, event in record.events:
         try:
-            _add(history, event)
+            _add(history, settings, event)
         except (KeyError, TypeError, ValueError) as error:
             what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             raise JournalError(
                 f"the journal {path!r} is damaged: line {line} cannot be used ({what}); "
                 "restore the file from a backup, or delete that line and those after it"
             ) from error
-    return Campaign(header, space, settings, seed, history)
+    return Campaign(header, history.space, settings, seed, history)
 
 
-def _add(history: History, event: Mapping[str, Any]) -> None:
+def _add(history: History, settings: Settings, event: Mapping[str, Any]) -> None:
     """Add what one event says."""
-    if event["event"] == "retry":
+    kind = event["event"]
+    if kind == "retry":
         history.add_retry(_retry(event))
         return
-    kind, number, x = event["event"], event["id"], history.space.check(event["x"])
+    if kind == "space":
+        space = Space.from_json(event["space"])
+        history.change_space(space, settings.goals(space))
+        return
+    number = event["id"]
+    x = _point(history, kind, number, event["x"])
     if kind == "ask":
         if type(number) is not int or number != len(history.proposals):
             raise ValueError(f"ask number {number!r} where number {len(history.proposals)} was due")
@@ -108,11 +115,12 @@ def _add(history: History, event: Mapping[str, Any]) -> None:
         outputs = _check_outputs(event.get("outputs"))
         y = _check_number("y", event["y"])
         evaluation = replace(Evaluation.of(x, y, event["reason"], event.get("seconds")), outputs=outputs)
-        known = history.find(x)
+        known = history.find(x) or history.find_outside(x)
         if kind == "correct":
             _correct(history, known, replace(evaluation, id=number))
         elif known is None:
-            history.add_evaluation(replace(evaluation, id=_answered(history, number, x)))
+            answered = number if number in history.given_up else _answered(history, number, x)
+            history.add_evaluation(replace(evaluation, id=answered))
         elif not known.same_outcome(evaluation):
             raise ValueError(f"one point gave {known.outcome()} and {evaluation.outcome()}")
     else:
@@ -125,6 +133,17 @@ def _retry(event: Mapping[str, Any]) -> Retry:
     if type(number) is not int or not isinstance(reason, str | None):
         raise ValueError(f"a retry must have a number and a reason, got {number!r} and {reason!r}")
     return Retry(number, reason, seconds)
+
+
+def _point(history: History, kind: str, number: object, x: object) -> Point:
+    """The point of an event: of the space, or one that left it when the space was changed."""
+    if kind == "tell" and type(number) is int and number in history.given_up:
+        asked = history.given_up[number].x
+        if list(asked) != x:
+            raise ValueError(f"a value at {x!r} for ask number {number}, which was {list(asked)!r}")
+        return asked
+    outside = history.find_outside(x) if kind != "ask" else None
+    return history.space.check(x) if outside is None else outside.x
 
 
 def _correct(history: History, known: Evaluation | None, evaluation: Evaluation) -> None:

@@ -39,8 +39,8 @@ class Result(OptimizeResult):  # type: ignore[misc]
         Why the run ended; see `tcgp.minimize`.
     message, stopped : str
         The same in words; the message adds, if no evaluation succeeded, how the last one failed.
-    x_iters : list of lists
-        Every point evaluated, in the order of the answers.
+    x_iters : list of dicts or lists
+        Every point evaluated, in the order of the answers: dicts if the parameters have names.
     func_vals : array of shape (n,)
         Their values; NaN where the evaluation failed.
     failures : list of (int, str)
@@ -67,7 +67,7 @@ class Result(OptimizeResult):  # type: ignore[misc]
             success=history.best is not None,
             status=0,
             message=message,
-            x_iters=[list(e.x) for e in evaluations],
+            x_iters=[optimizer.space.as_named(e.x) for e in evaluations],
             func_vals=np.array([math.nan if e.y is None else e.y for e in evaluations], dtype=np.float64),
             feasible=np.array([history.keeps_limits(e) for e in evaluations], dtype=bool),
             failures=[(i, e.reason) for i, e in enumerate(evaluations) if e.failed],

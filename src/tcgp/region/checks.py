@@ -106,7 +106,7 @@ class Numbers:
         slacks = self._slacks(x)
         gradients = np.zeros((len(slacks), len(x)))
         for i, dimension in enumerate(self.space.dimensions):
-            if isinstance(dimension, Real):
+            if isinstance(dimension, Real) and dimension.continuous:
                 step = _STEP * slope(dimension, x[i])
                 moved = x.copy()
                 moved[i] += step if x[i] + step <= dimension.high else -step
@@ -216,7 +216,7 @@ def _check_names(space: Space, constraint: Constraint) -> None:
                 f"use a function that returns True or False, such as lambda x: x[{name!r}] != "
                 f"{dimension.choices[0]!r}"
             )
-    real = {name for name, dimension in dimensions.items() if isinstance(dimension, Real)}
+    real = {name for name, dimension in dimensions.items() if dimension.continuous}
     if constraint.lower == constraint.upper and constraint.names & real:
         raise _equality(text)
 
@@ -224,11 +224,15 @@ def _check_names(space: Space, constraint: Constraint) -> None:
 def _check_numeric(space: Space, item: object) -> None:
     """Refuse SciPy's constraints where a point is no vector of numbers."""
     for name, dimension in zip(parameter_names(space), space.dimensions, strict=True):
-        if isinstance(dimension, Categorical):
+        if isinstance(dimension, Categorical) and not _is_fixed_number(dimension):
             raise ValueError(
                 f"constraints: a {type(item).__name__} needs numbers only, and {name!r} is a Categorical; "
                 'use text such as "a <= 2 * b", or a function that returns True or False'
             )
+
+
+def _is_fixed_number(dimension: Categorical) -> bool:
+    return len(dimension.choices) == 1 and isinstance(dimension.choices[0], numbers.Real)
 
 
 def _equality(text: str) -> ValueError:

@@ -169,7 +169,7 @@ class Region:
                     gradients.append(sign * gradient[:, None])
         if self._numbers:
             points = self.space.decode(codes)
-            real = [isinstance(dimension, Real) for dimension in self.space.dimensions]
+            real = [dimension.continuous for dimension in self.space.dimensions]
             for numbers in self._numbers:
                 slacks.append(np.array([numbers.slacks(point) for point in points]))
                 jacobians = np.array([numbers.slack_gradients(point)[:, real] for point in points])
@@ -236,8 +236,15 @@ class Region:
             found += self._allowed(self.space.from_unit(shares[:missing]))
         return found
 
-    def design(self, n: int, rng: np.random.Generator) -> list[Point]:
+    def design(self, n: int, rng: np.random.Generator, known: FloatArray | None = None) -> list[Point]:
         """``n`` different points that fill the allowed part evenly; fewer where it has fewer.
+
+        Parameters
+        ----------
+        n : int
+        rng : numpy.random.Generator
+        known : array of shape (m, dim), optional
+            Codes of points that are there already, which the new ones complete.
 
         Raises
         ------
@@ -249,7 +256,7 @@ class Region:
         else:
             sample = self.sample(max(N_CANDIDATES, PER_POINT * n), rng)
             points = list({tuple(point): point for point in sample}.values())
-        return [points[i] for i in spread_evenly(self.space.encode(points), min(n, len(points)))]
+        return [points[i] for i in spread_evenly(self.space.encode(points), min(n, len(points)), known)]
 
     @property
     def _is_slow(self) -> bool:
@@ -298,7 +305,11 @@ class Region:
     def _real(self) -> dict[str, Real]:
         """The real parameters."""
         named = zip(parameter_names(self.space), self.space.dimensions, strict=True)
-        return {name: dimension for name, dimension in named if isinstance(dimension, Real)}
+        return {
+            name: dimension
+            for name, dimension in named
+            if isinstance(dimension, Real) and dimension.continuous
+        }
 
     @cached_property
     def _linear(self) -> list[Constraint]:
@@ -360,8 +371,8 @@ class Region:
         return join([self.labels[i] for i in some])
 
 
-def spread_evenly(points: FloatArray, n: int) -> IntArray:
-    """Indices of n of the points, of shape (m, d), chosen to be spread as all of them are.
+def spread_evenly(points: FloatArray, n: int, known: FloatArray | None = None) -> IntArray:
+    """Indices of n of the points, of shape (m, d), chosen to be spread, with those known, as all of them are.
 
     Each new point brings the energy distance between the chosen points and all points down as far as it can:
     it is near to many, and far from those chosen before (Mak and Joseph, "Support points", 2018).
@@ -369,8 +380,11 @@ def spread_evenly(points: FloatArray, n: int) -> IntArray:
     some = points[:: max(len(points) // N_CANDIDATES, 1)]
     loneliness = np.mean([np.linalg.norm(points - point, axis=1) for point in some], axis=0)
     to_chosen = np.zeros(len(points))
+    for point in points[:0] if known is None else known:
+        to_chosen += np.linalg.norm(points - point, axis=1)
+    n_known = 0 if known is None else len(known)
     chosen: list[int] = []
-    for i in range(n):
+    for i in range(n_known, n_known + n):
         score = loneliness - to_chosen / (i + 1)
         score[chosen] = np.inf
         chosen.append(int(np.argmin(score)))

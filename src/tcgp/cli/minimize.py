@@ -146,7 +146,6 @@ def _prepare(spec: Spec, journal: Path, simulator: Simulator) -> None:
             check_spec(spec, journal)
             _note_what_is_there(spec, journal)
             _note_changed_command(spec, copy)
-            read_again(spec, journal, simulator, copy)
         else:
             copy.parent.mkdir(exist_ok=True)
             shutil.copyfile(spec.path, copy)
@@ -155,6 +154,8 @@ def _prepare(spec: Spec, journal: Path, simulator: Simulator) -> None:
             f"the directory {relative(journal.parent)!r} cannot be written to ({error.strerror}); "
             "choose another with --journal"
         ) from None
+    if journal.exists():
+        read_again(spec, journal, simulator, copy)
 
 
 def _note_what_is_there(spec: Spec, journal: Path) -> None:

@@ -275,6 +275,8 @@ class _Loop:
         What came of evaluations, not yet told.
     resting : dict
         When to try again what failed for a reason outside the point, by number.
+    unread : str or None
+        Why nothing can be read of what evaluations return, whatever their point.
     """
 
     def __init__(
@@ -284,9 +286,9 @@ class _Loop:
         self.points: dict[int, Point] = {}
         self.outcomes: deque[tuple[int, Outcome]] = deque()
         self.resting: dict[int, float] = {}
+        self.unread: str | None = None
         self._retries = retries
-        self._unread: list[str] = []  # why evaluations that ended normally gave no value
-        self._misuse: str | None = None  # why no evaluation will ever give a value
+        self._n_unread = 0  # evaluations that ended normally without a value
         self._raised: set[str] = set()  # kinds of exceptions whose traceback was logged
         self._end = math.inf if limits.max_time is None else time.monotonic() + limits.max_time
 
@@ -341,23 +343,15 @@ class _Loop:
             self._learn(outcome, evaluation.reason or "")
         return again is None
 
-    @property
-    def unread(self) -> str | None:
-        """Why nothing can be read of what evaluations return, if that is so from the first one on."""
-        if self._misuse is not None:
-            return self._misuse
-        if self.optimizer.history.n_done == len(self._unread) >= N_UNREAD:
-            n = len(self._unread)
-            return f"the first {n} evaluations ended normally, without a value: {self._unread[-1]}"
-        return None
-
     def _learn(self, outcome: Outcome, reason: str) -> None:
         """Keep what a failure says about the function rather than about its point."""
         if outcome.exit_code == 0 and NOT_FINITE not in reason:
-            self._unread.append(reason)
+            self._n_unread += 1
+            if self._n_unread == self.optimizer.history.n_done == N_UNREAD:
+                self.unread = f"the first {N_UNREAD} evaluations ended normally, without a value: {reason}"
         no_objective = isinstance(outcome.value, Mapping) and self.optimizer.history.goals.objective is None
         if no_objective or reason.startswith(SEVERAL_VALUES):
-            self._misuse = reason
+            self.unread = reason
         if outcome.traceback is not None:
             kind = reason.partition(":")[0]
             if kind not in self._raised:

@@ -271,6 +271,7 @@
     if (limited) fact("keep all constraints", `${E.y.filter((_, i) => feasible(i)).length} of ${N - failed}`);
     const corrected = E.corrected.filter((text) => text !== null).length;
     if (corrected) fact("corrected", corrected);
+    if (D.retries) fact("tried again", D.retries);
     fact("under way", D.pending.length);
     const spent = E.simulator.reduce((a, b) => a + (b || 0), 0);
     if (spent > 0) fact("time in the simulator", seconds(spent));

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 
 import pytest
 from commands import (
@@ -167,23 +166,6 @@ def test_a_program_under_way_when_the_search_is_killed_is_not_run_twice(tmp_path
 
 
 SLEEPER = "import os, time; open('pid', 'w').write(str(os.getpid())); os.rename('pid', 'up'); time.sleep(100)"
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_ends_the_programs_and_keeps_the_journal(number, tmp_path):
-    first_two = "import os, sys\nif os.getcwd() < os.path.abspath('../0002'): print(1.0); sys.exit()\n"
-    path = write_spec(tmp_path, first_two + SLEEPER)
-    process = command("minimize", path, "--workers", "2")
-    runs = tmp_path / "spec.tcgp" / "runs"
-    wait_until(lambda: len(list(runs.glob("*/up"))) == 2 or process.poll() is not None)
-    process.send_signal(number)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
-    assert "Traceback" not in err
-    assert "stopped      interrupted" in out
-    journal = tmp_path / "spec.tcgp" / "journal.jsonl"
-    assert len(events(journal, "ask")) - len(events(journal, "tell")) == 2
-    assert not any(is_alive(int(file.read_text())) for file in runs.glob("*/up"))
 
 
 def test_tell_keeps_how_long_a_run_took(tmp_path, capsys):

@@ -36,7 +36,11 @@ and how often it may be run. Every run works in a directory of its own, which ke
 A run that crashes, takes too long or prints rubbish counts as a failure, and the search goes on elsewhere.
 
 Everything is kept in a journal, synced to disk after each run: stop whenever you like (Ctrl-C), and the same
-command goes on exactly as if it had not been stopped.
+command goes on exactly as if it had not been stopped. The first Ctrl-C waits for the runs under way; a second one,
+or SIGTERM, leaves them running for the same command to adopt.
+
+If the first three runs end normally without a value, the search stops: say where the value is, and the same command
+reads it from the runs that were made.
 """
 
 MINIMIZE_EPILOG = """\
@@ -64,6 +68,7 @@ what it leaves, beside the spec:
 examples:
   tcgp minimize --example > spec.toml        a spec with every key explained
   tcgp minimize spec.toml --dry-run          show what would be run
+  tcgp minimize spec.toml --try              make one run, and show what is read of it
   tcgp minimize spec.toml --workers 4        four runs at a time
   tcgp minimize spec.toml --report run.html  a page to watch it in, with any browser
   tcgp minimize spec.toml --budget 100       go on after the budget of the spec is spent
@@ -113,7 +118,7 @@ examples:
 STATUS_EPILOG = """\
 examples:
   tcgp status run.jsonl
-  tcgp status spec.tcgp/journal.jsonl            also while tcgp minimize is at work
+  tcgp status spec.toml                          or spec.tcgp: also while tcgp minimize is at work
   tcgp status run.jsonl --csv runs.csv           every run as a table
 """
 
@@ -237,6 +242,12 @@ def _add_minimize(commands: Any) -> None:
     parser.add_argument(
         "--dry-run", action="store_true", help="check the spec and show the first command, without running it"
     )
+    parser.add_argument(
+        "--try",
+        dest="try_once",
+        action="store_true",
+        help="make one run and show what is read of it; a value is kept",
+    )
     parser.add_argument("--example", action="store_true", help="print a spec with every key explained")
     parser.set_defaults(module="tcgp.cli.minimize")
 
@@ -305,10 +316,14 @@ def _add_status(commands: Any) -> None:
     parser = commands.add_parser(
         "status",
         help="the best so far, and what is pending",
-        description="Say how a campaign stands.",
+        description="Say how a campaign stands, and whether a process is at work on it.",
         epilog=STATUS_EPILOG,
     )
-    parser.add_argument("journal", metavar="JOURNAL", help="file that keeps the campaign")
+    parser.add_argument(
+        "journal",
+        metavar="CAMPAIGN",
+        help="its journal, its directory, or the spec that tcgp minimize was given",
+    )
     parser.add_argument("--json", action="store_true", help="as one JSON object")
     parser.add_argument("--csv", metavar="FILE", help="also write every run to a CSV file")
     parser.set_defaults(module="tcgp.cli.status")

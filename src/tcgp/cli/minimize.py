@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 
 from tcgp.cli.campaigns import (
     check_spec,
+    default_journal,
     describe_counts,
     describe_failures,
     describe_goals_at,
+    describe_retries,
     labelled,
     named,
     read,
@@ -35,6 +37,7 @@ from tcgp.cli.report import check_writable
 from tcgp.cli.spec import EXAMPLE, Program, Spec, load_spec, program_of
 from tcgp.optimizer import Campaign, Evaluation, JournalError, Optimizer
 from tcgp.optimizer.minimize import Status, minimize
+from tcgp.optimizer.workers import Terminated
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(
             f"the spec {options.spec!r} has no 'budget', the number of runs; add it, or use --budget"
         )
-    journal = Path(options.journal) if options.journal else spec.path.with_suffix(".tcgp") / "journal.jsonl"
+    journal = Path(options.journal) if options.journal else default_journal(spec.path)
     simulator = spec.program.simulator(journal.absolute().parent / "runs", spec.directory)
     for argument in spec.program.files_out_of_reach(spec.directory):
         note(
@@ -72,17 +75,28 @@ def run(options: argparse.Namespace) -> int:
     if options.dry_run:
         _show_plan(spec, journal, simulator)
         return DONE
-    _prepare(spec, journal)
     if options.report is not None:
         check_writable(options.report)
-    with signals_interrupt():
+    _prepare(spec, journal, simulator)
+    if options.try_once:
+        from tcgp.cli.trial import try_once
+
+        with signals_interrupt(Terminated):
+            return try_once(spec, journal, simulator)
+    with signals_interrupt(Terminated):
         result = _minimize(spec, journal, simulator, not options.quiet, options.report)
     campaign = read(journal)
     for line in _summary(campaign, journal, result, Path(simulator.runs)):
         show(line)
     if options.report is not None:
         show(f"report       {relative(options.report)}")
-    if campaign.history.evaluations and not len(campaign.history.successes[1]):
+    if result.status == Status.UNREAD:
+        note(
+            f"say in {options.spec!r} where the value is, and give the same command again: it is read from the runs "
+            f"that were made, and none is made twice (tcgp minimize {options.spec} --try makes one run and shows what "
+            "is read)"
+        )
+    elif campaign.history.evaluations and not len(campaign.history.successes[1]):
         note(
             "no run has succeeded: if the command was at fault, mend it and move the journal away, because a "
             "point that failed is not tried again"
@@ -92,7 +106,8 @@ def run(options: argparse.Namespace) -> int:
         return INTERRUPTED
     if not options.no_plots:
         _draw(result, journal.parent)
-    found = campaign.history.best is not None and result.status != Status.WORKERS
+    stuck = result.status in (Status.WORKERS, Status.FAILURES)
+    found = campaign.history.best is not None and not stuck
     return DONE if found else WITHOUT_SUCCESS
 
 
@@ -113,14 +128,18 @@ def _minimize(spec: Spec, journal: Path, simulator: Simulator, progress: bool, r
             x0=spec.x0 or None,
             max_time=spec.max_time,
             report=report,
+            retries=spec.retries,
+            max_failures=spec.max_failures,
             **asdict(spec.settings),
         )
     except JournalError as error:
         raise UsageError(str(error)) from None
 
 
-def _prepare(spec: Spec, journal: Path) -> None:
+def _prepare(spec: Spec, journal: Path, simulator: Simulator) -> None:
     """Make the directory of the journal, and see whether a journal there is of this spec."""
+    from tcgp.cli.reread import read_again
+
     try:
         journal.parent.mkdir(parents=True, exist_ok=True)
         copy = journal.parent / "runs" / "spec.toml"
@@ -128,6 +147,7 @@ def _prepare(spec: Spec, journal: Path) -> None:
             check_spec(spec, journal)
             _note_what_is_there(spec, journal)
             _note_changed_command(spec, copy)
+            read_again(spec, journal, simulator, copy)
         else:
             copy.parent.mkdir(exist_ok=True)
             shutil.copyfile(spec.path, copy)
@@ -148,7 +168,7 @@ def _note_what_is_there(spec: Spec, journal: Path) -> None:
 def _note_changed_command(spec: Spec, copy: Path) -> None:
     """Say that another command gave the values in the journal."""
     if copy.is_file() and program_of(copy) != program_of(spec.path):
-        note("the command or its objective is not the one this journal was begun with; its values are kept")
+        note("the command is not the one this journal was begun with; its values are kept")
 
 
 # ---- what is said ----
@@ -165,6 +185,8 @@ def _show_plan(spec: Spec, journal: Path, simulator: Simulator) -> None:
         show(line)
     show(f"method      {settings.method} with {settings.criterion}")
     show(f"workers     {spec.workers}")
+    if spec.retries is not None:
+        show(f"retries     {spec.retries.times} for each run, after {spec.retries.delay:g} s")
     show(
         f"timeout     {'none' if spec.program.timeout is None else f'{spec.program.timeout:g} s for each run'}"
     )
@@ -183,7 +205,9 @@ def _show_plan(spec: Spec, journal: Path, simulator: Simulator) -> None:
 def _describe_goals(spec: Spec) -> Iterator[str]:
     """What is wanted of the values."""
     goals = spec.settings.goals(spec.space)
-    yield f"objective   {'maximize' if goals.maximize else 'minimize'} {goals.objective or 'the value'}"
+    assert spec.program is not None
+    what = goals.objective or spec.program.objective.described
+    yield f"objective   {'maximize' if goals.maximize else 'minimize'} {what}"
     for text in dict.fromkeys(limit.text for limit in goals.limits):
         yield f"constraint  {text}   (on outputs: learned along the run)"
     for known in goals.known:
@@ -191,12 +215,10 @@ def _describe_goals(spec: Spec) -> Iterator[str]:
 
 
 def _describe_places(program: Program) -> Iterator[str]:
-    """Where the value is, or the outputs are."""
-    if program.outputs is None:
-        yield f"value       {program.objective.described}"
-    elif isinstance(program.outputs, str):
+    """Where the outputs are, if there are several."""
+    if isinstance(program.outputs, str):
         yield "outputs     all numbers of the JSON object in standard output"
-    else:
+    elif program.outputs is not None:
         for name, place in program.outputs.items():
             yield f"output      {name}: {place.described}"
 
@@ -211,6 +233,7 @@ def _summary(campaign: Campaign, journal: Path, result: Result, runs: Path) -> l
     else:
         lines = ["best value   none: no run has succeeded"]
     lines += labelled("evaluations", [describe_counts(campaign), *describe_failures(campaign)])
+    lines += labelled("tried again", describe_retries(campaign))
     lines.append(f"stopped      {result.stopped}")
     lines.append(f"journal      {relative(journal)}")
     return lines
@@ -218,8 +241,11 @@ def _summary(campaign: Campaign, journal: Path, result: Result, runs: Path) -> l
 
 def _describe_best(label: str, campaign: Campaign, evaluation: Evaluation, runs: Path) -> list[str]:
     """The value of a run and where it was, and what else came of it."""
+    from tcgp.programs.crew import run_name
+
     number = evaluation.id
-    where = "" if number is None else f"   (run {number}, {relative(runs / f'{number:04d}')})"
+    name = None if number is None else run_name(number, campaign.history.n_retries(number))
+    where = "" if name is None else f"   (run {number}, {relative(runs / name)})"
     point = [f"{name} = {json.dumps(value)}" for name, value in named(campaign, evaluation.x).items()]
     return [
         f"{label:<13}{evaluation.y!r}{where}",

@@ -15,7 +15,8 @@ import numpy as np
 from tcgp.cli.console import UsageError, parse_duration
 from tcgp.goals import parameter_names
 from tcgp.optimizer import Settings
-from tcgp.optimizer.arguments import point_of_row
+from tcgp.optimizer.arguments import Limits, point_of_row
+from tcgp.optimizer.retries import Retries
 from tcgp.optimizer.settings import split_constraints, wanted_output
 from tcgp.programs import Objective, Simulator, Template, find_program
 from tcgp.space import Categorical, Dimension, Integer, Point, Real, Space
@@ -25,7 +26,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["EXAMPLE", "Program", "Spec", "load_spec", "program_of"]
+__all__ = ["EXAMPLE", "Program", "Spec", "load_spec", "places_of", "program_of"]
 
 EXAMPLE = """\
 # What to minimize: the output of a program. Run it with: tcgp minimize THIS_FILE
@@ -54,6 +55,7 @@ timeout = "10m"                 # for each run, in seconds or as text: "30s", "1
 # target = 0.0                  # stop once a value is as low as this, or as high with maximize
 # max_time = "8h"               # stop after this time
 # x0 = [{width = 1.0, layers = 4, alloy = "steel"}]    # points to run first; or the name of a CSV file with a header
+# max_failures = 10             # stop after more failures than this; 0.5 for half of all runs, from the tenth on
 
 # For a program with several outputs: the one to minimize, and what is to be kept. A constraint on an output is
 # learned along the run; no run is made that violates a constraint on parameters alone.
@@ -80,6 +82,13 @@ alloy = {type = "categorical", choices = ["steel", "brass", "zinc"]}
 # mass = {pattern = 'mass = (\\S+)'}
 # stress = {file = "stress.json", key = "max"}
 
+# Failures that are not the fault of the point, and are tried again: each is in the journal.
+# [retries]
+# times = 3                     # further attempts at one point
+# delay = "5m"                  # before each of them
+# exit_codes = [75]             # for these exit codes,
+# messages = ["no licence"]     # or where the end of the program's output, or the reason of the failure, has this text
+
 # [options]                     # of the method
 # delta = 0.05
 
@@ -90,7 +99,7 @@ alloy = {type = "categorical", choices = ["steel", "brass", "zinc"]}
 SETTINGS = tuple(field.name for field in fields(Settings))
 GOALS = ("objective", "constraints", "maximize")
 PROGRAM = ("command", "input", "timeout", "objective", "outputs", "environment")
-RUN = ("budget", "seed", "workers", "target", "max_time", "x0")
+RUN = ("budget", "seed", "workers", "target", "max_time", "max_failures", "retries", "x0")
 KEYS = tuple(dict.fromkeys(("parameters", *PROGRAM, *RUN, *SETTINGS)))
 PLACES = ("file", "pattern", "key")
 
@@ -118,6 +127,7 @@ ALIASES = {
     "minimize": "objective",
     "parallel": "workers",
     "jobs": "workers",
+    "retry": "retries",
     "regex": "pattern",
     "min": "low",
     "max": "high",
@@ -175,7 +185,7 @@ class Spec:
         None if the spec has no command: `tcgp ask` needs none.
     settings : Settings
         As far as the spec gives them.
-    budget, seed, workers, target, max_time
+    budget, seed, workers, target, max_time, max_failures, retries
         As in `tcgp.minimize`.
     x0 : list of points
         Points to evaluate first.
@@ -190,6 +200,8 @@ class Spec:
     workers: int
     target: float | None
     max_time: float | None
+    max_failures: float | None
+    retries: Retries | None
     x0: list[Point]
 
     @property
@@ -231,9 +243,16 @@ def load_spec(path: str) -> Spec:
 
 
 def program_of(path: Path) -> dict[str, Any]:
-    """What a spec says about its program and where its values are, unchecked."""
+    """What a spec says about its program, unchecked."""
     content = _read(path)
-    return {key: content.get(key) for key in ("command", "input", "objective", "outputs")}
+    return {key: content.get(key) for key in ("command", "input")}
+
+
+def places_of(path: Path) -> dict[str, Any]:
+    """What a spec says about where its values are, unchecked."""
+    content = _read(path)
+    objective = content.get("objective")
+    return {"objective": objective if isinstance(objective, dict) else {}, "outputs": content.get("outputs")}
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -262,6 +281,8 @@ def _spec(path: Path, content: Mapping[str, Any]) -> Spec:
         workers=_integer(content, "workers", 1) or 1,
         target=_number(content, "target"),
         max_time=_duration(content, "max_time"),
+        max_failures=Limits(1, max_failures=content.get("max_failures")).max_failures,
+        retries=_retries(content),
         x0=_first_points(content.get("x0", []), space, path.absolute().parent),
     )
 
@@ -516,6 +537,24 @@ def _check_goals(settings: Settings, space: Space, program: Program | None) -> N
                 f"the constraint {limit.text!r} names {name!r}, which is neither an output nor a parameter"
                 f"{_suggestion(name, [*listed, *parameters])}"
             )
+
+
+def _retries(content: Mapping[str, Any]) -> Retries | None:
+    table = content.get("retries")
+    if table is None:
+        return None
+    if not isinstance(table, Mapping):
+        raise ValueError(
+            f"'retries' must be a table [retries] with times, delay, exit_codes or messages, got {table!r}"
+        )
+    _check_keys("key of [retries]", table, [field.name for field in fields(Retries)])
+    given = dict(table)
+    if given.get("delay", 0) != 0:
+        given["delay"] = _duration(table, "delay")
+    try:
+        return Retries(**given)
+    except ValueError as error:
+        raise ValueError(f"[retries]: {error}") from None
 
 
 def _integer(content: Mapping[str, Any], key: str, least: int) -> int | None:

@@ -3,7 +3,7 @@
 Nothing here loads SciPy before a model is fitted: a campaign starts at once.
 """
 
-from tcgp.optimizer.history import Correction, Evaluation, History, Proposal, SpaceExhausted
+from tcgp.optimizer.history import Correction, Evaluation, History, Proposal, Retry, SpaceExhausted
 from tcgp.optimizer.journal import JournalError, JournalInUse, JournalRescued
 from tcgp.optimizer.optimizer import Optimizer
 from tcgp.optimizer.replay import Campaign, read_campaign
@@ -19,6 +19,7 @@ __all__ = [
     "JournalRescued",
     "Optimizer",
     "Proposal",
+    "Retry",
     "Settings",
     "SpaceExhausted",
     "check_positive_integer",

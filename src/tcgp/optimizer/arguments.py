@@ -18,6 +18,8 @@ from tcgp.space import Point, Space
 
 __all__ = ["Given", "Limits", "point_of_row"]
 
+LEAST_FOR_A_SHARE = 10  # evaluations before a share of failures says anything
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -36,6 +38,7 @@ class Limits:
     target: float | None = None
     max_time: float | None = None
     stop_when_log_ei_below: float | None = None
+    max_failures: float | None = None
 
     def __post_init__(self) -> None:
         check_positive_integer("n_evals", self.n_evals)
@@ -47,6 +50,34 @@ class Limits:
                 raise ValueError(f"{name} must be a number or None, got {value!r}")
             if name == "max_time" and value <= 0.0:
                 raise ValueError(f"max_time must be a positive number of seconds, got {value!r}")
+        _check_max_failures(self.max_failures)
+
+    def allows(self, n_failed: int, n: int) -> bool:
+        """Whether a run with so many failures among ``n`` evaluations may go on.
+
+        Examples
+        --------
+        >>> from tcgp.optimizer.arguments import Limits
+        >>> Limits(20, max_failures=2).allows(2, 3), Limits(20, max_failures=0.5).allows(6, 10)
+        (True, False)
+        """
+        if self.max_failures is None:
+            return True
+        if isinstance(self.max_failures, numbers.Integral):
+            return n_failed <= int(self.max_failures)
+        return n < LEAST_FOR_A_SHARE or n_failed <= self.max_failures * n
+
+
+def _check_max_failures(value: object) -> None:
+    if value is None or (
+        isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= 0
+    ):
+        return
+    is_share = isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral)
+    if not is_share or not 0.0 < float(value) < 1.0:  # type: ignore[arg-type]
+        raise ValueError(
+            f"max_failures must be a whole number >= 0, a share between 0 and 1, or None, got {value!r}"
+        )
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from tcgp.space import Point, Space
 if TYPE_CHECKING:
     from tcgp.region import Region
 
-__all__ = ["SAME_POINT", "Correction", "Evaluation", "History", "Proposal", "SpaceExhausted"]
+__all__ = ["SAME_POINT", "Correction", "Evaluation", "History", "Proposal", "Retry", "SpaceExhausted"]
 
 # Two points nearer than this in every coordinate of the unit cube count as one. At a smooth minimum they
 # differ by about 1e-14 of the function's range, which is rounding; and the Matern correlation of such a pair
@@ -150,6 +150,25 @@ class Correction:
     after: Evaluation
 
 
+@dataclass(frozen=True)
+class Retry:
+    """An attempt at a proposal that failed for a reason outside it, and was to be followed by another.
+
+    Attributes
+    ----------
+    id : int
+        Number of the proposal.
+    reason : str or None
+        Why the attempt failed.
+    seconds : float or None
+        How long it took.
+    """
+
+    id: int
+    reason: str | None
+    seconds: float | None = field(default=None, compare=False)
+
+
 class History:
     """Proposals and evaluations, and whether a point is new among them.
 
@@ -169,6 +188,8 @@ class History:
         Proposals without an answer, by their number.
     corrections : list of Correction
         What was told and corrected since, in order: ``evaluations`` has what holds now.
+    retries : list of Retry
+        Attempts that failed and were tried again, in order.
     outside : list of Evaluation
         What was told of points that do not belong to the space any more, since it was changed.
     given_up : dict
@@ -188,6 +209,7 @@ class History:
         self.evaluations: list[Evaluation] = []
         self.pending: dict[int, Proposal] = {}
         self.corrections: list[Correction] = []
+        self.retries: list[Retry] = []
         self.outside: list[Evaluation] = []
         self.given_up: dict[int, Proposal] = {}
         self.former_spaces: list[Space] = []
@@ -262,6 +284,16 @@ class History:
         before, now = (list(s.names or range(len(s))) for s in (self.space, space))
         if before != now:
             raise ValueError(f"space must have the parameters that it had, {before!r}, got {now!r}")
+
+    def add_retry(self, retry: Retry) -> None:
+        """Note that a pending proposal is tried again."""
+        if retry.id not in self.pending:
+            raise ValueError(f"another attempt at ask number {retry.id!r}, which is not pending")
+        self.retries.append(retry)
+
+    def n_retries(self, number: int | None) -> int:
+        """How many attempts at a proposal failed and were tried again."""
+        return sum(retry.id == number for retry in self.retries)
 
     def correct(self, before: Evaluation, after: Evaluation) -> None:
         """Put an evaluation in the place of another at the same point."""

@@ -18,8 +18,8 @@ import numpy as np
 
 from tcgp import __version__
 from tcgp._typing import RandomState
-from tcgp.goals import parameter_names
-from tcgp.optimizer.history import Evaluation, History, Proposal, SpaceExhausted
+from tcgp.goals import describe_point, parameter_names
+from tcgp.optimizer.history import Evaluation, History, Proposal, Retry, SpaceExhausted
 from tcgp.optimizer.journal import (
     DetachedJournal,
     Journal,
@@ -367,10 +367,31 @@ class Optimizer:
             self._reoffered = deque(p for p in self._reoffered if p.id not in answered)
         for evaluation in new:
             if evaluation.failed:
-                words = "the evaluation at %r failed: %s"
+                which = "the evaluation at" if evaluation.id is None else f"run {evaluation.id} at"
+                point = describe_point(self.space, evaluation.x)
                 extra = {"failed_evaluation": evaluation}
-                logger.warning(words, list(evaluation.x), evaluation.reason, extra=extra)
+                logger.warning("%s %s failed: %s", which, point, evaluation.reason, extra=extra)
         return len(new)
+
+    @_atomic
+    def note_retry(self, number: int, reason: str | None, seconds: float | None = None) -> None:
+        """Note that the evaluation of a pending proposal failed and is tried again: it stays pending.
+
+        Parameters
+        ----------
+        number : int
+            Of the proposal.
+        reason : str or None
+            Why the attempt failed.
+        seconds : float, optional
+            How long it took.
+        """
+        self._check_open()
+        retry = Retry(number, reason, seconds)
+        if number not in self.history.pending:
+            raise ValueError(f"number must be that of a pending proposal, got {number!r}")
+        with self._kept({"event": "retry", **asdict(retry)}):
+            self.history.add_retry(retry)
 
     @_atomic
     def correct(

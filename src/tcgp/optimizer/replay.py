@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tcgp.methods.states import check_record
-from tcgp.optimizer.history import Evaluation, History, Proposal
+from tcgp.optimizer.history import Evaluation, History, Proposal, Retry
 from tcgp.optimizer.journal import JournalError, Record, read_journal
 from tcgp.optimizer.settings import Settings, check_choice, check_seed
 from tcgp.space import Point, Space
@@ -96,6 +96,9 @@ def replay(record: Record, path: str) -> Campaign:
 def _add(history: History, settings: Settings, event: Mapping[str, Any]) -> None:
     """Add what one event says."""
     kind = event["event"]
+    if kind == "retry":
+        history.add_retry(_retry(event))
+        return
     if kind == "space":
         space = Space.from_json(event["space"])
         history.change_space(space, settings.goals(space))
@@ -122,6 +125,14 @@ def _add(history: History, settings: Settings, event: Mapping[str, Any]) -> None
             raise ValueError(f"one point gave {known.outcome()} and {evaluation.outcome()}")
     else:
         raise ValueError(f"unknown event {kind!r}")
+
+
+def _retry(event: Mapping[str, Any]) -> Retry:
+    """The attempt that an event says has failed."""
+    number, reason, seconds = event["id"], event["reason"], _check_number("seconds", event.get("seconds"))
+    if type(number) is not int or not isinstance(reason, str | None):
+        raise ValueError(f"a retry must have a number and a reason, got {number!r} and {reason!r}")
+    return Retry(number, reason, seconds)
 
 
 def _point(history: History, kind: str, number: object, x: object) -> Point:

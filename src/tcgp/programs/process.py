@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 from tcgp.programs.output import parse_json, read_tail
 
-__all__ = ["Process", "adopt", "start"]
+__all__ = ["Process", "adopt", "is_running", "read_notes", "start"]
 
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
@@ -101,6 +101,11 @@ class Process:
         The supervisor's notes.
     facts : mapping, optional
         The first of these notes; None without a supervisor.
+
+    Attributes
+    ----------
+    supervised : bool
+        Whether there is a supervisor, so that another process can find the program again.
     """
 
     def __init__(
@@ -110,7 +115,7 @@ class Process:
         facts: Mapping[str, Any] | None = None,
     ) -> None:
         self._supervisor, self._notes = supervisor, notes
-        self._supervised = facts is not None
+        self.supervised = facts is not None
         # A program without a supervisor leads its own group; so does a supervisor that has not started one yet.
         self._group: int = (facts or {}).get("program", supervisor.pid)
         self._begun: float = (facts or {}).get("started", time.time())
@@ -141,7 +146,7 @@ class Process:
         """Wait for the end; `subprocess.TimeoutExpired` if it does not come in time."""
         self._supervisor.wait(timeout)
         # A supervisor without a last word was killed, and its program may live.
-        if self._supervised and "code" not in read_notes(self._notes):
+        if self.supervised and "code" not in read_notes(self._notes):
             _signal(-self._group, signal.SIGKILL)
 
     def kill(self) -> None:
@@ -153,7 +158,7 @@ class Process:
             subprocess.run(["taskkill", "/F", "/T", "/PID", pid], check=False, capture_output=True)
             self._supervisor.wait()
             return
-        if self._supervised:
+        if self.supervised:
             _signal(self._supervisor.pid, signal.SIGTERM)  # it knows all that there is to kill
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._supervisor.wait(LONGEST_FAREWELL)
@@ -185,6 +190,14 @@ class _Stranger:
                 raise subprocess.TimeoutExpired("a run under way", timeout or 0.0)
             time.sleep(ADOPTED_POLL)
         return code
+
+
+def is_running(notes: Path) -> bool:
+    """Whether the program whose supervisor keeps these notes runs; False where that cannot be told."""
+    if sys.platform == "win32" or not notes.is_file():
+        return False
+    with notes.open("rb") as file:
+        return _is_locked(file)
 
 
 def read_notes(path: Path) -> dict[str, Any]:

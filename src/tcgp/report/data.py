@@ -54,12 +54,15 @@ class State:
         Its budget.
     refresh : float or None
         Seconds after which the page loads itself again; None if nothing new will come.
+    patience : float or None
+        Seconds after which a page that has not been written again says that there is no news, and turns grey.
     """
 
     running: bool
     text: str
     n_evals: int | None = None
     refresh: float | None = None
+    patience: float | None = None
 
 
 def report_data(

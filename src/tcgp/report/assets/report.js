@@ -239,11 +239,16 @@
     const snapshot = D.state.text === "snapshot";
     const header = add(root, "header");
     add(header, "h1", "", D.title);
-    add(header, "span", D.state.running ? "status on" : "status", D.state.running ? "● running" : snapshot ? "■ snapshot" : "■ finished");
+    const status = add(header, "span", D.state.running ? "status on" : "status", D.state.running ? "● running" : snapshot ? "■ snapshot" : "■ finished");
     const when = add(header, "span", "soft");
     const tell = () => {
       const age = Math.max(0, Date.now() / 1000 - D.state.written);
       const at = new Date(D.state.written * 1000).toLocaleString("sv-SE"); // year, month, day: read alike everywhere
+      if (D.state.running && D.state.patience && age > D.state.patience) {  // a newer page would not be stale
+        status.className = "status";
+        status.textContent = `○ no news since ${at}`;
+        document.documentElement.classList.add("stale");
+      }
       when.textContent = `written ${at}` + (age > 5 ? ` (${seconds(Math.round(age))} ago)` : "");
     };
     tell();

@@ -72,7 +72,7 @@ def test_the_table_of_a_campaign_can_be_diagnosed(tmp_path, capsys):
         ("", [], "is empty"),
         ("1,2\n3,4\n5,6\n7,8\n", [], "has no header"),
         ("a\n1\n2\n3\n", [], "one column only"),
-        ("a;y\n1;2\n", [], "one column only"),
+        ("a|y\n1|2\n", [], "one column only"),
         ("a,a,y\n1,1,1\n", [], "column 2 of"),
         ("a,,y\n1,1,1\n", [], "column 2 of"),
         ("a,y\n1,2\n3,4,5\n", [], "line 3 of"),

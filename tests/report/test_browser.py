@@ -422,7 +422,7 @@ def test_where_no_point_keeps_all_constraints_the_nearest_are_shown(
     )
     for _ in range(6):
         x = optimizer.ask()
-        optimizer.tell(x, {"mass": x[0], "stress": 1.0 + (x[0] - 0.4) ** 2})
+        optimizer.tell(x, {"mass": x["x"], "stress": 1.0 + (x["x"] - 0.4) ** 2})
     path.write_text(
         render(report_data(optimizer, State(running=False, text="stopped"), fit=True)), encoding="utf-8"
     )

@@ -99,6 +99,22 @@ examples:
   tcgp tell run.jsonl 3 --correct 1.27                           12.7 was wrong; the journal keeps both
 """
 
+IMPORT_DESCRIPTION = """\
+Bring runs along that were made elsewhere: a CSV file, an older journal, or an Optuna study. Parameters and outputs go
+by the names of the columns. Either all rows are taken or none, and what the journal has already is not taken twice.
+"""
+
+IMPORT_EPILOG = """\
+A CSV file has a header and one row per run, its cells separated by commas, semicolons or tabs. A row without a value is
+left out, unless a column 'reason' says why the run failed. Parameters that are fixed in the spec need no column.
+
+examples:
+  tcgp import run.jsonl --spec spec.toml old.csv                  begin or continue a journal with old runs
+  tcgp import run.jsonl old.csv --objective drag                  the values stand in the column 'drag'
+  tcgp import spec.tcgp/journal.jsonl --spec spec.toml old.jsonl  then: tcgp minimize spec.toml
+  tcgp import run.jsonl sqlite:///trials.db --study wing          the trials of an Optuna study
+"""
+
 STATUS_EPILOG = """\
 examples:
   tcgp status run.jsonl
@@ -164,6 +180,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_minimize(commands)
     _add_ask(commands)
     _add_tell(commands)
+    _add_import(commands)
     _add_status(commands)
     _add_report(commands)
     _add_diagnose(commands)
@@ -273,6 +290,26 @@ def _add_tell(commands: Any) -> None:
         help="how long the run took, for the report: seconds, or 10m, 2h",
     )
     parser.set_defaults(module="tcgp.cli.tell")
+
+
+def _add_import(commands: Any) -> None:
+    parser = commands.add_parser(
+        "import",
+        help="take runs that were made elsewhere into a journal",
+        description=IMPORT_DESCRIPTION,
+        epilog=IMPORT_EPILOG,
+    )
+    parser.add_argument("journal", metavar="JOURNAL", help="file that keeps the campaign")
+    parser.add_argument("data", metavar="DATA", help="CSV file, journal, or URL of a storage of Optuna")
+    parser.add_argument("--spec", metavar="SPEC.toml", help="parameters; needed to begin a journal")
+    parser.add_argument(
+        "--objective", metavar="COLUMN", help="column of the values, if it is not the only one left"
+    )
+    parser.add_argument("--study", metavar="NAME", help="study in that storage, if there are several")
+    parser.add_argument(
+        "--skip", action="store_true", help="leave out rows that cannot be used, and say which"
+    )
+    parser.set_defaults(module="tcgp.cli.import_data")
 
 
 def _add_status(commands: Any) -> None:

@@ -95,7 +95,8 @@ def describe_counts(campaign: Campaign) -> str:
     text = f"{n}: {n - n_failed} succeeded, {n_failed} failed"
     if history.goals.limits:
         text += f"; {int(history.feasible.sum())} keep all constraints"
-    return text + (f"; {len(history.pending)} pending" if history.pending else "")
+    text += f"; {len(history.pending)} pending" if history.pending else ""
+    return text + (f"; {len(history.outside)} more outside the present bounds" if history.outside else "")
 
 
 def describe_goals_at(campaign: Campaign, evaluation: Evaluation) -> list[str]:
@@ -164,18 +165,22 @@ def open_optimizer(path: str, spec: Spec | None = None, *, reoffer: bool = False
         check_spec(spec, path)
     try:
         if exists or spec is None:
-            optimizer = _patiently(lambda: Optimizer.resume(path, reoffer=reoffer))
+            space = None if spec is None else spec.space
+            optimizer = _patiently(lambda: Optimizer.resume(path, reoffer=reoffer, space=space))
         else:
             optimizer = Optimizer(spec.space, rng=spec.seed, journal=path, **asdict(spec.completed_settings))
         with optimizer:
+            for x in () if spec is None else spec.x0:
+                optimizer.enqueue(x)
             yield optimizer
     except JournalError as error:
         raise UsageError(str(error)) from None
 
 
 def check_spec(spec: Spec, path: str | os.PathLike[str]) -> None:
-    """Refuse to continue a journal that was begun with another spec."""
-    for what, before, now in _differences(spec, read(path)):
+    """Refuse to continue a journal that was begun with another spec; other bounds are no other spec."""
+    campaign = read(path)
+    for what, before, now in _differences(spec, campaign):
         raise UsageError(
             f"the journal {str(path)!r} was begun with another spec: {what} was {before} and is now {now}; "
             "give another --journal, or move the old one away"
@@ -188,9 +193,6 @@ def _differences(spec: Spec, campaign: Campaign) -> Iterator[tuple[str, object, 
     if before != now:
         yield "the list of parameters", before, now
         return
-    for name, theirs, ours in zip(now, campaign.space.dimensions, spec.space.dimensions, strict=True):
-        if theirs != ours:
-            yield f"parameter {name!r}", theirs, ours
     journaled = asdict(campaign.settings)
     for name, value in asdict(spec.settings).items():
         by_default = name == "n_initial" and value is None

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -16,6 +14,7 @@ from tcgp._typing import FloatArray
 from tcgp.cli.campaigns import read
 from tcgp.cli.console import DONE, UsageError, note, relative, show
 from tcgp.cli.pictures import can_draw, new_figure, save
+from tcgp.cli.tables import BOOKKEEPING, is_missing, number, read_table
 from tcgp.space import Categorical, Dimension, Point, Real, Space
 
 if TYPE_CHECKING:
@@ -24,9 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 LEAST_ROWS = 3
-MISSING = ("", "na", "n/a", "none", "null", "failed")
 MOST_CHOICES = 12  # of a column of texts: beyond, it is a remark or a date
-BOOKKEEPING = ("id", "feasible", "reason", "seconds")  # first and last columns of the tables of tcgp status
 
 Cells: TypeAlias = list[tuple[int, str]]  # of a column, with the line each stands on
 
@@ -116,8 +113,9 @@ def _data_of_journal(options: argparse.Namespace) -> _Data:
 
 
 def _data_of_csv(options: argparse.Namespace) -> _Data:
-    header, rows = _read_table(options.data)
-    of_campaign = (header[0], *header[-3:]) == BOOKKEEPING
+    table = read_table(options.data)
+    header, rows = table.header, table.rows
+    of_campaign = header[0] == "id" and {"feasible", "reason", "seconds"} <= set(header)
     objective = options.objective or ("value" if of_campaign else header[-1])
     if of_campaign and options.objective is None and objective not in header:
         raise UsageError(
@@ -130,7 +128,7 @@ def _data_of_csv(options: argparse.Namespace) -> _Data:
     names = [name for name in header if name not in ignored]
     if not names:
         raise UsageError(f"{options.data!r} needs a column for each parameter beside {objective!r}")
-    kept = [(line, row) for line, row in rows if not _is_missing(row[header.index(objective)])]
+    kept = [(line, row) for line, row in rows if not is_missing(row[header.index(objective)])]
     if len(kept) < len(rows):
         note(f"rows without a value, left out: {len(rows) - len(kept)}")
     _check_number(len(kept))
@@ -145,7 +143,7 @@ def _data_of_csv(options: argparse.Namespace) -> _Data:
 def _parameter(path: str, name: str, cells: Cells) -> list[Any]:
     """A column as numbers or, where no cell is one, as choices."""
     texts = [text.strip() for _, text in cells]
-    if any(_number(text) is not None or not text for text in texts):
+    if any(number(text) is not None or not text for text in texts):
         return list(_numbers(path, name, cells))
     if len(set(texts)) > MOST_CHOICES:
         raise UsageError(
@@ -184,62 +182,18 @@ def _real(name: str, values: Sequence[float], bounds: tuple[float, float] | None
     return Real(low, high)
 
 
-def _is_missing(text: str) -> bool:
-    number = _number(text)
-    return text.strip().lower() in MISSING or (number is not None and not math.isfinite(number))
-
-
-def _read_table(path: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """Header, and rows with the line each stands on."""
-    try:
-        with Path(path).open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file)
-            lines = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
-    except OSError as error:
-        raise UsageError(f"{path!r} cannot be read: {error.strerror}") from None
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(f"{path!r} is not a CSV file: {error}") from None
-    if not lines:
-        raise UsageError(f"{path!r} is empty: a header and one row per run are needed")
-    header = [cell.strip() for cell in lines[0][1]]
-    _check_header(path, header)
-    for number, row in lines[1:]:
-        if len(row) != len(header):
-            raise UsageError(
-                f"line {number} of {path!r} has {len(row)} cells, and the header has {len(header)}"
-            )
-    return header, lines[1:]
-
-
-def _check_header(path: str, header: Sequence[str]) -> None:
-    if all(_number(cell) is not None for cell in header):
-        raise UsageError(f"{path!r} has no header: its first line must name the columns")
-    if len(header) == 1:
-        raise UsageError(f"{path!r} has one column only; the cells must be separated by commas")
-    for i, name in enumerate(header):
-        if not name or name in header[:i]:
-            raise UsageError(f"column {i + 1} of {path!r} needs a name of its own, got {name!r}")
-
-
 def _numbers(path: str, column: str, cells: Cells) -> list[float]:
     return [_finite(path, line, column, text) for line, text in cells]
 
 
 def _finite(path: str, line: int, column: str, text: str) -> float:
-    value = _number(text)
+    value = number(text)
     if value is None or not math.isfinite(value):
         raise UsageError(
             f"line {line}, column {column!r} of {path!r} is not a finite number: {text.strip()[:40]!r}; "
             "mend it, or leave the column out with --ignore"
         )
     return value
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def _check_number(n: int) -> None:
@@ -250,7 +204,7 @@ def _check_number(n: int) -> None:
 def _parse_bounds(text: str) -> tuple[str, tuple[float, float]]:
     name, _, interval = text.rpartition("=")
     low, _, high = interval.partition(":")
-    numbers = _number(low), _number(high)
+    numbers = number(low), number(high)
     if not name or numbers[0] is None or numbers[1] is None or not numbers[0] < numbers[1]:
         raise UsageError(f"--bounds takes NAME=LOW:HIGH with LOW < HIGH, got {text!r}")
     return name, (numbers[0], numbers[1])

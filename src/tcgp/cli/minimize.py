@@ -128,6 +128,7 @@ def _minimize(spec: Spec, journal: Path, simulator: Simulator, progress: bool, r
             journal=journal,
             progress=progress,
             target=spec.target,
+            x0=spec.x0 or None,
             max_time=spec.max_time,
             report=report,
             retries=spec.retries,

@@ -15,11 +15,11 @@ import numpy as np
 from tcgp.cli.console import UsageError, parse_duration
 from tcgp.goals import parameter_names
 from tcgp.optimizer import Settings
-from tcgp.optimizer.arguments import Limits
+from tcgp.optimizer.arguments import Limits, point_of_row
 from tcgp.optimizer.retries import Retries
 from tcgp.optimizer.settings import split_constraints, wanted_output
 from tcgp.programs import Objective, Simulator, Template, find_program
-from tcgp.space import Categorical, Dimension, Integer, Real, Space
+from tcgp.space import Categorical, Dimension, Integer, Point, Real, Space
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -54,6 +54,7 @@ timeout = "10m"                 # for each run, in seconds or as text: "30s", "1
 # maximize = false              # true: large values are wanted
 # target = 0.0                  # stop once a value is as low as this, or as high with maximize
 # max_time = "8h"               # stop after this time
+# x0 = [{width = 1.0, layers = 4, alloy = "steel"}]    # points to run first; or the name of a CSV file with a header
 # max_failures = 10             # stop after more failures than this; 0.5 for half of all runs, from the tenth on
 
 # For a program with several outputs: the one to minimize, and what is to be kept. A constraint on an output is
@@ -98,7 +99,7 @@ alloy = {type = "categorical", choices = ["steel", "brass", "zinc"]}
 SETTINGS = tuple(field.name for field in fields(Settings))
 GOALS = ("objective", "constraints", "maximize")
 PROGRAM = ("command", "input", "timeout", "objective", "outputs", "environment")
-RUN = ("budget", "seed", "workers", "target", "max_time", "max_failures", "retries")
+RUN = ("budget", "seed", "workers", "target", "max_time", "max_failures", "retries", "x0")
 KEYS = tuple(dict.fromkeys(("parameters", *PROGRAM, *RUN, *SETTINGS)))
 PLACES = ("file", "pattern", "key")
 
@@ -186,6 +187,8 @@ class Spec:
         As far as the spec gives them.
     budget, seed, workers, target, max_time, max_failures, retries
         As in `tcgp.minimize`.
+    x0 : list of points
+        Points to evaluate first.
     """
 
     path: Path
@@ -199,6 +202,7 @@ class Spec:
     max_time: float | None
     max_failures: float | None
     retries: Retries | None
+    x0: list[Point]
 
     @property
     def directory(self) -> Path:
@@ -279,6 +283,7 @@ def _spec(path: Path, content: Mapping[str, Any]) -> Spec:
         max_time=_duration(content, "max_time"),
         max_failures=Limits(1, max_failures=content.get("max_failures")).max_failures,
         retries=_retries(content),
+        x0=_first_points(content.get("x0", []), space, path.absolute().parent),
     )
 
 
@@ -345,6 +350,28 @@ def _fixed(label: str, value: float | str) -> Categorical:
         return Categorical([value])
     except ValueError as error:
         raise ValueError(f"{label}: {error}") from None
+
+
+def _first_points(x0: object, space: Space, base: Path) -> list[Point]:
+    """Points to evaluate first: tables of parameters, or the name of a CSV file."""
+    if isinstance(x0, str):
+        from tcgp.cli.import_data import points_of_table
+        from tcgp.cli.tables import read_table
+
+        return points_of_table(space, read_table(x0 if os.path.isabs(x0) else str(base / x0)))
+    rows = [x0] if isinstance(x0, Mapping) else x0
+    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+        raise ValueError(
+            f"'x0' must be a list of tables such as [{{x = 0.5, y = 1.0}}], or the name of a CSV file, got {x0!r}"
+        )
+    points = []
+    for i, row in enumerate(rows, start=1):
+        _check_keys(f"parameter of point {i} in 'x0'", row, space.names or ())
+        try:
+            points.append(point_of_row(space, row))
+        except ValueError as error:
+            raise ValueError(f"point {i} in 'x0': {error}") from None
+    return points
 
 
 # ---- the program ----

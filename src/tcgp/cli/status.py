@@ -109,6 +109,7 @@ def _facts(campaign: Campaign) -> dict[str, Any]:
     return {
         "n_told": len(history.evaluations),
         "n_failed": len(history.failures),
+        "n_outside": len(history.outside),
         "n_feasible": int(history.feasible.sum()),
         "objective": settings.objective,
         "maximize": settings.maximize,

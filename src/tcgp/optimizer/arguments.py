@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from tcgp.goals import Goals
+from tcgp.goals import Goals, parameter_names
 from tcgp.optimizer.history import Evaluation, History
 from tcgp.optimizer.optimizer import Optimizer
 from tcgp.optimizer.settings import check_positive_integer
-from tcgp.space import Space
+from tcgp.space import Point, Space
 
-__all__ = ["Given", "Limits"]
+__all__ = ["Given", "Limits", "point_of_row"]
 
 LEAST_FOR_A_SHARE = 10  # evaluations before a share of failures says anything
 
@@ -100,9 +100,11 @@ class Given:
             if y0 is not None:
                 raise ValueError(f"y0 needs x0, the points where these values were found, got y0={y0!r}")
             return cls([], None)
-        points = _as_points(space, x0)
+        points = _points_of_frame(space, x0) if _is_frame(x0) else _as_points(space, x0)
         if y0 is None:
             return cls(points, None)
+        if _is_frame(y0):
+            y0 = y0.to_dict("records")  # type: ignore[attr-defined]
         values = np.atleast_1d(np.asarray(_as_list(y0), dtype=object)).ravel().tolist()
         if len(values) != len(points):
             raise ValueError(f"x0 and y0 must have equal lengths, got {len(points)} and {len(values)}")
@@ -120,6 +122,54 @@ class Given:
             return
         for point in self.points:
             optimizer.enqueue(point)
+
+
+def point_of_row(space: Space, row: Mapping[str, Any]) -> Point:
+    """The point that a row of a table means: columns go by the names of the parameters, others are left out.
+
+    A parameter that is fixed needs no column.
+
+    Examples
+    --------
+    >>> from tcgp import Space
+    >>> from tcgp.optimizer.arguments import point_of_row
+    >>> point_of_row(Space({"width": (0.0, 1.0), "alloy": "steel"}), {"remark": "old", "width": 0.5})
+    [0.5, 'steel']
+    """
+    values = []
+    for name, dimension in zip(parameter_names(space), space.dimensions, strict=True):
+        if name in row:
+            values.append(row[name])
+        elif dimension.size == 1:
+            values.append(next(iter(dimension.values())))
+        else:
+            raise ValueError(
+                f"there is no column for the parameter {name!r}, only {', '.join(map(str, row))}"
+            )
+    return space.check(values)
+
+
+def _points_of_frame(space: Space, frame: Any) -> list[Point]:
+    """The rows of a pandas DataFrame as points; messages name the row by its label."""
+    rows = frame.to_dict("records")
+    if space.names is None and not set(parameter_names(space)) <= set(frame.columns):
+        rows = [dict(zip(parameter_names(space), row.values(), strict=False)) for row in rows]
+        if len(frame.columns) != len(space):
+            raise ValueError(
+                f"x0 must have {len(space)} columns, one per parameter, got {list(frame.columns)!r}"
+            )
+    points = []
+    for label, row in zip(frame.index, rows, strict=True):
+        try:
+            points.append(point_of_row(space, row))
+        except ValueError as error:
+            raise ValueError(f"x0, row {label!r}: {error}") from None
+    return points
+
+
+def _is_frame(items: object) -> bool:
+    """Whether these are rows of a pandas DataFrame, without importing it."""
+    return hasattr(items, "columns") and hasattr(items, "index") and hasattr(items, "to_dict")
 
 
 def _as_list(items: Any) -> Any:

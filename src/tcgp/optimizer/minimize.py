@@ -138,10 +138,11 @@ def minimize(
     n_initial : int, optional
         Size of the initial design; by default 10 per parameter, 4 with ``"auto"``, at most half of ``n_evals``.
         The points of ``x0`` count.
-    x0 : point or list of points, optional
-        Points to evaluate first or, with ``y0``, points evaluated before.
-    y0 : float or list of floats, optional
-        Values at ``x0``; these points do not count towards ``n_evals``.
+    x0 : point, list of points or pandas.DataFrame, optional
+        Points to evaluate first or, with ``y0``, points evaluated before. The columns of a DataFrame go by the names of
+        the parameters, in any order; other columns are left out.
+    y0 : float, list of floats, pandas.Series or pandas.DataFrame, optional
+        Values at ``x0``, or outputs in the columns of a DataFrame; these points do not count towards ``n_evals``.
     rng : int, numpy.random.Generator or None
         Source of all randomness.
     callback : callable, optional
@@ -576,7 +577,7 @@ def _start_or_resume(
     optimizer = Optimizer.resume(journal, constraints=others)
     try:
         _check_same_problem(optimizer, space, wanted, rng, journal)
-        _change_space(optimizer, space)
+        optimizer.change_space(space)
     except BaseException:
         optimizer.close()
         raise
@@ -615,22 +616,6 @@ def _same_parameters(optimizer: Optimizer, space: Space) -> bool:
     if before == space or before.names is not None:
         return before.names == space.names
     return len(before) == len(space) and (not told or any(space.contains(e.x) for e in told))
-
-
-def _change_space(optimizer: Optimizer, space: Space) -> None:
-    """Search the space from here on, and say so if it is another."""
-    before = optimizer.space
-    if before == space:
-        return
-    optimizer.change_space(space)
-    history = optimizer.history
-    logger.warning(
-        "the space was %r and is now %r: of %d evaluations %d lie inside and are used, the others are kept",
-        before,
-        space,
-        len(history.evaluations) + len(history.outside),
-        len(history.evaluations),
-    )
 
 
 def _reached(optimizer: Optimizer, target: float | None) -> bool:

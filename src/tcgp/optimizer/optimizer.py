@@ -18,7 +18,7 @@ import numpy as np
 
 from tcgp import __version__
 from tcgp._typing import RandomState
-from tcgp.goals import describe_point
+from tcgp.goals import describe_point, parameter_names
 from tcgp.optimizer.history import Evaluation, History, Proposal, Retry, SpaceExhausted
 from tcgp.optimizer.journal import (
     DetachedJournal,
@@ -463,13 +463,21 @@ class Optimizer:
             return
         self._check_open()
         self.history.check_parameters(new)
-        goals = self.settings.goals(new)
+        goals, before = self.settings.goals(new), self.space
         with self._kept({"event": "space", "space": new.to_json()}):
             self.history.change_space(new, goals)
             queue, self._proposer = self._proposer.queue, self._new_proposer(new)
             self._proposer.queue.extend(x for x in queue if new.contains(x))
             again = (proposal.id for proposal in self._reoffered)
             self._reoffered = deque(self.history.pending[i] for i in again if i in self.history.pending)
+        changes = zip(parameter_names(new), before.dimensions, new.dimensions, strict=True)
+        n, n_outside = len(self.evaluations), len(self.history.outside)
+        logger.warning(
+            "the space has changed: %s; of %d evaluations %d lie inside and are used, the others are kept",
+            "; ".join(f"{name} was {old} and is now {now}" for name, old, now in changes if old != now),
+            n + n_outside,
+            n,
+        )
 
     @_atomic
     def result(self) -> Result:

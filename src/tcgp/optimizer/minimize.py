@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tcgp._text import plain
 from tcgp._typing import RandomState
 from tcgp.goals import NOT_FINITE, SEVERAL_VALUES
 from tcgp.methods.portfolio import members_of
@@ -68,10 +69,10 @@ class Status(IntEnum):
 
 MESSAGES = {
     Status.BUDGET: "the budget of {n_evals} evaluations is spent",
-    Status.TARGET: "the target {target!r} is reached",
+    Status.TARGET: "the target {target} is reached",
     Status.EXHAUSTED: "every point of the space has been evaluated",
-    Status.NO_PROMISE: "no point promises an improvement: log EI fell below {stop_when_log_ei_below!r}",
-    Status.TIME: "the time of {max_time!r} s is over",
+    Status.NO_PROMISE: "no point promises an improvement: log EI fell below {stop_when_log_ei_below}",
+    Status.TIME: "the time of {max_time} s is over",
     Status.CALLBACK: "the callback asked to stop",
     Status.INTERRUPTED: "interrupted",
     Status.WORKERS: "the workers failed",
@@ -197,7 +198,7 @@ def minimize(
     -----
     If the first three evaluations all end normally but without a value (None, a text, a missing output), something is
     wrong with the function and not with the points, and the run stops. It can be continued from its journal. A function
-    that returns several values, or outputs none of which is the objective, stops it at once.
+    that returns several values at first, or outputs none of which is the objective, stops it at once.
 
     Examples
     --------
@@ -207,9 +208,9 @@ def minimize(
     (20, True)
     """
     if not callable(fun):
-        raise TypeError(f"fun must be callable, got {fun!r}")
+        raise TypeError(f"fun must be callable, got {plain(fun)}")
     if callback is not None and not callable(callback):
-        raise TypeError(f"callback must be callable or None, got {callback!r}")
+        raise TypeError(f"callback must be callable or None, got {plain(callback)}")
     space = Space(bounds)
     limits = Limits(n_evals, target, max_time, stop_when_log_ei_below, max_failures)
     again = Retries.of(retries)
@@ -348,11 +349,13 @@ class _Loop:
         """Keep what a failure says about the function rather than about its point."""
         if outcome.exit_code == 0 and NOT_FINITE not in reason:
             self._n_unread += 1
-            if self._n_unread == self.optimizer.history.n_done == N_UNREAD:
+        history = self.optimizer.history
+        if self._n_unread == history.n_done:  # from the first one on
+            no_objective = isinstance(outcome.value, Mapping) and history.goals.objective is None
+            if no_objective or reason.startswith(SEVERAL_VALUES):
+                self.unread = reason
+            elif self._n_unread == N_UNREAD:
                 self.unread = f"the first {N_UNREAD} evaluations ended normally, without a value: {reason}"
-        no_objective = isinstance(outcome.value, Mapping) and self.optimizer.history.goals.objective is None
-        if no_objective or reason.startswith(SEVERAL_VALUES):
-            self.unread = reason
         if outcome.traceback is not None:
             kind = reason.partition(":")[0]
             if kind not in self._raised:
@@ -455,7 +458,8 @@ def _run(loop: _Loop) -> tuple[Status, str]:
     given_up = set(loop.points) - set(left) - set(loop.resting)
     if given_up:
         detail += f"; evaluations under way and given up: {len(given_up)}"
-    return status, MESSAGES[status].format(**vars(loop.limits)) + detail
+    limits = {name: plain(value) for name, value in vars(loop.limits).items()}
+    return status, MESSAGES[status].format(**limits) + detail
 
 
 def _drain(loop: _Loop, why: str) -> list[int]:
@@ -602,7 +606,7 @@ def _check_same_problem(
     for name, theirs, ours in pairs:
         if ours is not None and theirs != ours:
             raise JournalError(
-                f"the journal {str(journal)!r} is of another run: its {name} is {theirs!r}, not {ours!r}; "
+                f"the journal {str(journal)!r} is of another run: its {name} is {plain(theirs)}, not {plain(ours)}; "
                 "choose another file, or the same arguments"
             )
 

@@ -152,6 +152,7 @@ def report_data(
         "calibration": None
         if model is None
         else attempt("the calibration", _calibration, model, goals.maximize),
+        "share": None if model is None else attempt("the share", _share, models),
         "trace": [
             {
                 "method": method_label(str(entry.get("method") or optimizer.settings.method)),
@@ -353,6 +354,12 @@ def _thinned(optimizer: Optimizer) -> Optimizer:
 
 def _n_values(optimizer: Optimizer) -> int:
     return len(optimizer.history.successes[1])
+
+
+def _share(optimizer: Optimizer) -> float | None:
+    """Predicted share of the space that is better than the best value."""
+    share: float | None = rounded(optimizer.share_below(), 4)
+    return share
 
 
 def _slices(optimizer: Optimizer, model: Model) -> dict[str, Any] | None:

@@ -272,6 +272,7 @@
     const corrected = E.corrected.filter((text) => text !== null).length;
     if (corrected) fact("corrected", corrected);
     fact("under way", D.pending.length);
+    if (D.share !== null) fact("space predicted to be better", D.share < 1e-4 ? "< 0.01 %" : number(100 * D.share, 2) + " %");
     const spent = E.simulator.reduce((a, b) => a + (b || 0), 0);
     if (spent > 0) fact("time in the simulator", seconds(spent));
     if (D.state.text && !snapshot && !D.state.running) add(root, "p", "soft", "Ended: " + D.state.text + ".");

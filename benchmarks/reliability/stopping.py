@@ -100,7 +100,7 @@ RULES: dict[str, Callable[[dict[str, Any]], int | None]] = {
 
 def table(records: list[dict[str, Any]]) -> Iterator[str]:
     """For each rule: how often it stopped too early, how late otherwise, and how often it never did."""
-    yield "| rule | stopped | of them too early | evaluations after the solution, median (largest) | solved, not stopped |"
+    yield "| rule | stopped | too early | evaluations after the solution, median (largest) | solved, not stopped |"
     yield "|---|---|---|---|---|"
     for name, rule in RULES.items():
         stops = [(rule(r), _solved(r)) for r in records]

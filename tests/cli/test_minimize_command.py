@@ -295,3 +295,13 @@ def test_a_hostile_journal_is_refused_in_one_sentence(line, tmp_path, capsys):
         assert len(said(capsys)) == 1
     assert not (tmp_path / "evil").exists()
     assert not (tmp_path / "runs").exists() or not list((tmp_path / "runs").glob("0*"))
+
+
+def test_the_rules_of_the_spec_stop_the_search(tmp_path, capsys):
+    top = "n_initial = 4\npatience = 3\nmin_improvement = 0.01\nstop_when_share_below = 1e-9"
+    path = write_spec(tmp_path, BOWL, budget=40, top=top)
+    assert main(["minimize", str(path), "--quiet", "--no-plots"]) == 0
+    assert "stopped      no improvement by 0.01 in 3 evaluations" in capsys.readouterr().out
+    path.write_text(path.read_text().replace("patience = 3", "patience = 'long'"))
+    assert main(["minimize", str(path)]) == 2
+    assert "patience must be a positive integer, got 'long'" in said(capsys)[-1]

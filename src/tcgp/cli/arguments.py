@@ -144,7 +144,7 @@ of tcgp status --csv.
 
 examples:
   tcgp diagnose runs.csv
-  tcgp diagnose runs.csv --objective drag --bounds width=0.1:10 angle=-5:5 --delta 0.1
+  tcgp diagnose runs.csv --objective drag --bounds width=0.1:10:log angle=-5:5 --delta 0.1
   tcgp diagnose spec.tcgp/journal.jsonl --plot calibration.png
 """
 
@@ -364,7 +364,7 @@ def _add_diagnose(commands: Any) -> None:
     parser.add_argument("data", metavar="DATA.csv", help="table of runs, or a journal")
     parser.add_argument("--objective", metavar="COLUMN", help="column of the values (default: the last)")
     parser.add_argument("--ignore", nargs="+", default=[], metavar="COLUMN", help="columns to leave out")
-    parser.add_argument("--method", choices=METHODS, default="tcgp", help="default tcgp")
+    parser.add_argument("--method", choices=METHODS, help="default: that of the journal, or tcgp")
     parser.add_argument(
         "--delta", type=float, metavar="P", help="share of the box below the threshold (default 0.05)"
     )
@@ -373,7 +373,7 @@ def _add_diagnose(commands: Any) -> None:
         nargs="+",
         default=[],
         metavar="NAME=LOW:HIGH",
-        help="box of the parameters (default: the range of the data)",
+        help="box of the parameters (default: the range of the data); NAME=LOW:HIGH:log for a logarithmic scale",
     )
     parser.add_argument("--plot", metavar="FILE", help="picture, such as calibration.png")
     parser.set_defaults(module="tcgp.cli.diagnose")

@@ -36,6 +36,7 @@ class _Data:
     ----------
     X : array of shape (n, d)
     y : array of shape (n,)
+    space : Space
     level : float or None
         The best value that keeps all limits, where there are some: there decisions are taken.
     excesses : list of (str, array of shape (n,))
@@ -44,6 +45,7 @@ class _Data:
 
     X: FloatArray
     y: FloatArray
+    space: Space
     level: float | None = None
     excesses: list[tuple[str, FloatArray]] = field(default_factory=list)
 
@@ -53,13 +55,16 @@ def run(options: argparse.Namespace) -> int:
     from tcgp.methods.fit import fit_model
     from tcgp.scoring import diagnose, diagnose_limit
 
+    if _is_journal(options.data) and options.method is None and options.delta is None:
+        return _diagnose_run(options)
     data = _data_of_journal(options) if _is_journal(options.data) else _data_of_csv(options)
+    method = options.method or "tcgp"
     settings = {} if options.delta is None else {"delta": options.delta}
     box = [(0.0, 1.0)] * data.X.shape[1]
     try:
-        model = fit_model(data.X, data.y, options.method, bounds=box, rng=0, level=data.level, **settings)
+        model = fit_model(data.X, data.y, method, bounds=box, rng=0, level=data.level, **settings)
         limits = [
-            (text, fit_model(data.X, excess, options.method, bounds=box, rng=0, level=0.0, **settings))
+            (text, fit_model(data.X, excess, method, bounds=box, rng=0, level=0.0, **settings))
             for text, excess in data.excesses
         ]
     except (ValueError, TypeError) as error:
@@ -67,9 +72,42 @@ def run(options: argparse.Namespace) -> int:
     print(diagnose(model))
     for text, limit in limits:
         show(f"{text}: {diagnose_limit(limit)}")
+    if _is_journal(options.data):
+        show(f"This is {method} with the options given here; the report judges the model that the run uses.")
+    _show_importance(model, data.space)
     if options.plot is not None:
         _draw(model, options.plot)
     return DONE
+
+
+def _diagnose_run(options: argparse.Namespace) -> int:
+    """The diagnosis of the model that a run uses: the one that its report shows."""
+    from tcgp.optimizer import Optimizer
+    from tcgp.report.data import current_model
+    from tcgp.scoring import diagnose, diagnose_limit
+
+    _data_of_journal(options)  # says what is wrong with it
+    optimizer, model = current_model(Optimizer.read(options.data))
+    if model is None:
+        raise UsageError("at least two runs with different values are needed")
+    print(diagnose(model))
+    surrogates = zip(optimizer.history.goals.limits, optimizer.limit_surrogates, strict=True)
+    for limit, surrogate in surrogates:
+        if surrogate.last is not None:
+            show(f"{limit.text}: {diagnose_limit(surrogate.last.model)}")
+    _show_importance(model, optimizer.space)
+    if options.plot is not None:
+        _draw(model, options.plot)
+    return DONE
+
+
+def _show_importance(model: Model, space: Space) -> None:
+    """Which parameters matter, by the model's mean."""
+    from tcgp.scoring import sensitivity
+
+    show("Importance of the parameters (Sobol' indices of the model's mean):")
+    for line in str(sensitivity(model.over(space))).splitlines():
+        show(line)
 
 
 def _draw(model: Model, path: str) -> None:
@@ -108,7 +146,11 @@ def _data_of_journal(options: argparse.Namespace) -> _Data:
     limits = zip(history.goals.limits, history.excesses.T, strict=True)
     excesses = [(limit.text, excess) for limit, excess in limits if np.isfinite(excess).all()]
     return _Data(
-        X, y, float(y[history.feasible].min()) if excesses and history.feasible.any() else None, excesses
+        X,
+        y,
+        history.space,
+        float(y[history.feasible].min()) if excesses and history.feasible.any() else None,
+        excesses,
     )
 
 
@@ -137,7 +179,7 @@ def _data_of_csv(options: argparse.Namespace) -> _Data:
     space, points = _space(
         {name: _parameter(options.data, name, columns[name]) for name in names}, options.bounds
     )
-    return _Data(space.encode(points), y)
+    return _Data(space.encode(points), y, space)
 
 
 def _parameter(path: str, name: str, cells: Cells) -> list[Any]:
@@ -175,11 +217,12 @@ def _space(columns: dict[str, list[Any]], given: Sequence[str]) -> tuple[Space, 
     return Space(dimensions), [list(point) for point in zip(*(columns[n] for n in dimensions), strict=True)]
 
 
-def _real(name: str, values: Sequence[float], bounds: tuple[float, float] | None) -> Real:
-    low, high = (min(values), max(values)) if bounds is None else bounds
-    if min(values) < low or max(values) > high:
+def _real(name: str, values: Sequence[float], bounds: Real | None) -> Real:
+    if bounds is None:
+        return Real(min(values), max(values))
+    if min(values) < bounds.low or max(values) > bounds.high:
         raise UsageError(f"--bounds {name}: the data go from {min(values):g} to {max(values):g}, beyond them")
-    return Real(low, high)
+    return bounds
 
 
 def _numbers(path: str, column: str, cells: Cells) -> list[float]:
@@ -201,10 +244,19 @@ def _check_number(n: int) -> None:
         raise UsageError(f"at least {LEAST_ROWS} runs with a value are needed, there are {n}")
 
 
-def _parse_bounds(text: str) -> tuple[str, tuple[float, float]]:
+def _parse_bounds(text: str) -> tuple[str, Real]:
     name, _, interval = text.rpartition("=")
-    low, _, high = interval.partition(":")
+    low, high, *scale = interval.split(":") if interval.count(":") in (1, 2) else ("", "")
     numbers = number(low), number(high)
-    if not name or numbers[0] is None or numbers[1] is None or not numbers[0] < numbers[1]:
-        raise UsageError(f"--bounds takes NAME=LOW:HIGH with LOW < HIGH, got {text!r}")
-    return name, (numbers[0], numbers[1])
+    if (
+        not name
+        or numbers[0] is None
+        or numbers[1] is None
+        or not numbers[0] < numbers[1]
+        or scale not in ([], ["log"])
+    ):
+        raise UsageError(f"--bounds takes NAME=LOW:HIGH or NAME=LOW:HIGH:log with LOW < HIGH, got {text!r}")
+    try:
+        return name, Real(numbers[0], numbers[1], log=bool(scale))
+    except ValueError as error:
+        raise UsageError(f"--bounds {name}: {error}") from None

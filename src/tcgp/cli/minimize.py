@@ -129,6 +129,7 @@ def _minimize(spec: Spec, journal: Path, simulator: Simulator, progress: bool, r
             progress=progress,
             target=spec.target,
             x0=spec.x0 or None,
+            **spec.stopping,
             max_time=spec.max_time,
             report=report,
             retries=spec.retries,

@@ -54,6 +54,10 @@ timeout = "10m"                 # for each run, in seconds or as text: "30s", "1
 # maximize = false              # true: large values are wanted
 # target = 0.0                  # stop once a value is as low as this, or as high with maximize
 # max_time = "8h"               # stop after this time
+# patience = 20                 # stop after so many runs without an improvement, not counting the initial design
+# stop_when_share_below = 0.001 # stop once less than this share of the space is predicted to be better
+# min_improvement = 0.1         # what counts as better for these two, in the units of the value
+# stop_when_log_ei_below = -20  # stop once the expected improvement is this small
 # x0 = [{width = 1.0, layers = 4, alloy = "steel"}]    # points to run first; or the name of a CSV file with a header
 # max_failures = 10             # stop after more failures than this; 0.5 for half of all runs, from the tenth on
 
@@ -99,7 +103,8 @@ alloy = {type = "categorical", choices = ["steel", "brass", "zinc"]}
 SETTINGS = tuple(field.name for field in fields(Settings))
 GOALS = ("objective", "constraints", "maximize")
 PROGRAM = ("command", "input", "timeout", "objective", "outputs", "environment")
-RUN = ("budget", "seed", "workers", "target", "max_time", "max_failures", "retries", "x0")
+STOPPING = ("patience", "min_improvement", "stop_when_share_below", "stop_when_log_ei_below")
+RUN = ("budget", "seed", "workers", "target", "max_time", "max_failures", "retries", "x0", *STOPPING)
 KEYS = tuple(dict.fromkeys(("parameters", *PROGRAM, *RUN, *SETTINGS)))
 PLACES = ("file", "pattern", "key")
 
@@ -189,6 +194,8 @@ class Spec:
         As in `tcgp.minimize`.
     x0 : list of points
         Points to evaluate first.
+    stopping : dict
+        Rules that end a run early, as in `tcgp.minimize`.
     """
 
     path: Path
@@ -203,6 +210,7 @@ class Spec:
     max_failures: float | None
     retries: Retries | None
     x0: list[Point]
+    stopping: dict[str, Any]
 
     @property
     def directory(self) -> Path:
@@ -283,6 +291,7 @@ def _spec(path: Path, content: Mapping[str, Any]) -> Spec:
         max_time=_duration(content, "max_time"),
         max_failures=Limits(1, max_failures=content.get("max_failures")).max_failures,
         retries=_retries(content),
+        stopping=_stopping(content),
         x0=_first_points(content.get("x0", []), space, path.absolute().parent),
     )
 
@@ -498,6 +507,13 @@ def _settings(content: Mapping[str, Any]) -> Settings:
         )
     goal = wanted_output(_output_to_minimize(content), content.get("maximize", False))
     return Settings(**given, **goal, constraints=texts)
+
+
+def _stopping(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The rules that end a run early, as far as they are given."""
+    given = {key: content[key] for key in STOPPING if key in content}
+    Limits(1, **given)
+    return given
 
 
 def _check_goals(settings: Settings, space: Space, program: Program | None) -> None:

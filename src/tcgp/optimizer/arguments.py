@@ -40,6 +40,9 @@ class Limits:
     max_time: float | None = None
     stop_when_log_ei_below: float | None = None
     max_failures: float | None = None
+    patience: int | None = None
+    min_improvement: float | None = None
+    stop_when_share_below: float | None = None
 
     def __post_init__(self) -> None:
         check_positive_integer("n_evals", self.n_evals)
@@ -52,6 +55,30 @@ class Limits:
             if name == "max_time" and value <= 0.0:
                 raise ValueError(f"max_time must be a positive number of seconds, got {plain(value)}")
         _check_max_failures(self.max_failures)
+        if self.patience is not None:
+            check_positive_integer("patience", self.patience)
+        for name, highest in (("min_improvement", math.inf), ("stop_when_share_below", 1.0)):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value < highest:
+                upper = "" if highest == math.inf else f" and < {highest:g}"
+                raise ValueError(f"{name} must be a number >= 0{upper}, or None, got {plain(value)}")
+        if self.min_improvement is not None and self.patience is None and self.stop_when_share_below is None:
+            raise ValueError(
+                "min_improvement needs patience or stop_when_share_below, for which it says what counts, "
+                f"got {plain(self.min_improvement)}"
+            )
+
+    @property
+    def improvement(self) -> float:
+        """By how much a value must be better to count."""
+        return self.min_improvement or 0.0
+
+    @property
+    def by(self) -> str:
+        """The same in words, for a message."""
+        return f" by {plain(self.min_improvement)}" if self.min_improvement else ""
 
     def allows(self, n_failed: int, n: int) -> bool:
         """Whether a run with so many failures among ``n`` evaluations may go on.

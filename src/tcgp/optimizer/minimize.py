@@ -28,6 +28,7 @@ from tcgp.optimizer.progress import ProgressLine
 from tcgp.optimizer.proposer import Proposer
 from tcgp.optimizer.retries import Retries
 from tcgp.optimizer.settings import Settings, split_constraints, wanted_output
+from tcgp.optimizer.stopping import all_below, n_without_improvement
 from tcgp.optimizer.streams import Streams
 from tcgp.optimizer.workers import (
     Crew,
@@ -65,13 +66,18 @@ class Status(IntEnum):
     WORKERS = 7
     UNREAD = 8
     FAILURES = 9
+    PATIENCE = 10
+    NO_SHARE = 11
 
 
+UNSUCCESSFUL = (Status.INTERRUPTED, Status.WORKERS, Status.UNREAD, Status.FAILURES)
 MESSAGES = {
     Status.BUDGET: "the budget of {n_evals} evaluations is spent",
     Status.TARGET: "the target {target} is reached",
     Status.EXHAUSTED: "every point of the space has been evaluated",
     Status.NO_PROMISE: "no point promises an improvement: log EI fell below {stop_when_log_ei_below}",
+    Status.PATIENCE: "no improvement{by} in {patience} evaluations chosen by the model",
+    Status.NO_SHARE: "the predicted share of the space that is better{by} fell below {stop_when_share_below}",
     Status.TIME: "the time of {max_time} s is over",
     Status.CALLBACK: "the callback asked to stop",
     Status.INTERRUPTED: "interrupted",
@@ -106,6 +112,9 @@ def minimize(
     epsilon: float = 0.1,
     options: Mapping[str, Any] | None = None,
     stop_when_log_ei_below: float | None = None,
+    patience: int | None = None,
+    min_improvement: float | None = None,
+    stop_when_share_below: float | None = None,
     n_parallel: int | None = None,
     report: str | os.PathLike[str] | None = None,
     retries: Mapping[str, Any] | Retries | None = None,
@@ -170,7 +179,17 @@ def minimize(
     options : mapping, optional
         Options of the method, such as ``{"delta": 0.1}``; see `tcgp.fit_model`.
     stop_when_log_ei_below : float, optional
-        Stop once the logarithm of the expected improvement at the next point is below this.
+        Stop once the logarithm of the expected improvement at the next point is below this. With a light tail it swings
+        widely: ``stop_when_share_below`` is the better rule.
+    patience : int, optional
+        Stop once this many points in a row that a model chose have brought no improvement.
+    min_improvement : float, optional
+        What counts as an improvement, in the units of the value: for ``patience`` and ``stop_when_share_below``, by
+        default any.
+    stop_when_share_below : float, optional
+        Stop once the predicted share of the space that is better than the best value, by more than
+        ``min_improvement``, is below this for every model in use: see `Optimizer.share_below`. 1e-3 is a
+        good choice for up to some four parameters.
     n_parallel : int, optional
         How many evaluations to keep going with an executor or a map; by default as many as it has workers.
     report : str or os.PathLike, optional
@@ -191,8 +210,8 @@ def minimize(
         A `scipy.optimize.OptimizeResult` with ``x, fun, nfev, nit, success, status, message, stopped, x_iters,
         func_vals, failures, optimizer`` and a method ``plot``. ``status`` says why the run ended: 0 budget,
         1 target, 2 no point left, 3 no promise of improvement, 4 time, 5 callback, 6 Ctrl-C, 7 the workers,
-        8 no value in what the first evaluations returned, 9 too many failures. ``success`` is False from 6 on, and if
-        no evaluation succeeded.
+        8 no value in what the first evaluations returned, 9 too many failures, 10 patience, 11 no share of the space
+        that promises an improvement. ``success`` is False from 6 to 9, and if no evaluation succeeded.
 
     Notes
     -----
@@ -212,7 +231,16 @@ def minimize(
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {plain(callback)}")
     space = Space(bounds)
-    limits = Limits(n_evals, target, max_time, stop_when_log_ei_below, max_failures)
+    limits = Limits(
+        n_evals,
+        target,
+        max_time,
+        stop_when_log_ei_below,
+        max_failures,
+        patience,
+        min_improvement,
+        stop_when_share_below,
+    )
     again = Retries.of(retries)
     texts, others = split_constraints(constraints)
     wanted = Settings(
@@ -237,6 +265,8 @@ def minimize(
     optimizer = _start_or_resume(space, journal, wanted, others, rng, n_evals)
     try:
         given.give(optimizer)
+        if stop_when_share_below is not None:
+            optimizer.trace_share_below(limits.improvement)
         reporter = None if report is None else _reporter(report, optimizer, n_evals)
         crew = crew_for(workers, fun, n_parallel, timeout)
         watchers = _Watchers(optimizer, callback, progress, n_evals, reporter, crew.capacity)
@@ -259,7 +289,7 @@ def minimize(
         status=int(status),
         message=message,
         stopped=stopped,
-        success=bool(result.success and status < Status.INTERRUPTED),
+        success=bool(result.success and status not in UNSUCCESSFUL),
     )
     return result
 
@@ -386,14 +416,16 @@ class _Loop:
         """Start the next evaluation, or say why there is none."""
         if self.optimizer.history.n_done + len(self.points) >= self.limits.n_evals:
             return Status.BUDGET
+        if _is_stalled(self.optimizer, self.limits):
+            return Status.PATIENCE
         try:
             proposal = self.optimizer.propose()
         except SpaceExhausted:
             return Status.EXHAUSTED
-        if proposal.trace is not None and _without_promise(
-            self.optimizer, self.limits.stop_when_log_ei_below
-        ):
+        if proposal.trace is not None and _without_promise(self.optimizer, self.limits):
             return Status.NO_PROMISE
+        if proposal.trace is not None and _without_share(self.optimizer, self.limits):
+            return Status.NO_SHARE
         self.points[proposal.id] = proposal.x
         self._submit(proposal.id)
         return None
@@ -459,7 +491,7 @@ def _run(loop: _Loop) -> tuple[Status, str]:
     if given_up:
         detail += f"; evaluations under way and given up: {len(given_up)}"
     limits = {name: plain(value) for name, value in vars(loop.limits).items()}
-    return status, MESSAGES[status].format(**limits) + detail
+    return status, MESSAGES[status].format(**limits, by=loop.limits.by) + detail
 
 
 def _drain(loop: _Loop, why: str) -> list[int]:
@@ -627,10 +659,20 @@ def _reached(optimizer: Optimizer, target: float | None) -> bool:
     return target is not None and best is not None and best.y is not None and sign * (best.y - target) <= 0.0
 
 
-def _without_promise(optimizer: Optimizer, limit: float | None) -> bool:
+def _without_promise(optimizer: Optimizer, limits: Limits) -> bool:
     """Whether log EI is below the limit (None stands for minus infinity), for every member of a portfolio in turn."""
-    if limit is None:
+    limit, turns = limits.stop_when_log_ei_below, len(members_of(optimizer.settings.method))
+    return limit is not None and all_below(optimizer.trace, "log_ei", limit, turns, missing=True)
+
+
+def _without_share(optimizer: Optimizer, limits: Limits) -> bool:
+    """Whether the share that promises an improvement is below the limit, for every member of a portfolio in turn."""
+    limit, turns = limits.stop_when_share_below, len(members_of(optimizer.settings.method))
+    return limit is not None and all_below(optimizer.trace, "share", limit, turns, missing=False)
+
+
+def _is_stalled(optimizer: Optimizer, limits: Limits) -> bool:
+    """Whether the best value has not improved for as long as patience lasts."""
+    if limits.patience is None:
         return False
-    turns = len(members_of(optimizer.settings.method))
-    recent = [trace["log_ei"] for trace in optimizer.trace[-turns:]]
-    return len(recent) == turns and all(v is None or v < limit for v in recent)
+    return n_without_improvement(optimizer.history, limits.improvement) >= limits.patience

@@ -46,6 +46,8 @@ class Proposer:
     ----------
     queue : deque of points
         Points that the user wants, offered before any others.
+    improvement : float or None
+        If given, traces have the share of the space that promises such an improvement.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class Proposer:
         self.space, self.settings, self.history, self.streams = space, settings, history, streams
         self.constraints = constraints
         self.queue: deque[Point] = deque()
+        self.improvement: float | None = None
 
     @cached_property
     def region(self) -> Region | None:
@@ -139,6 +142,7 @@ class Proposer:
         x, source = self.acquisition.best_new_point(models), "criterion"
         if x is None:
             x, source = self._far_point(), "exploration"
+        self.acquisition.improvement = self.improvement
         trace = self.acquisition.trace(models, x)
         trace |= {"t_fit": t_fit, "t_maximize": time.perf_counter() - start - t_fit}
         return Proposal(number, x, source, trace, fit)

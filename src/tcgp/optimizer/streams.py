@@ -13,9 +13,9 @@ import numpy as np
 from tcgp._text import plain
 from tcgp._typing import RandomState
 
-__all__ = ["DESIGN", "FIT", "INERT", "SEARCH", "SPREAD", "Streams"]
+__all__ = ["DESIGN", "FIT", "INERT", "SEARCH", "SHARE", "SPREAD", "Streams"]
 
-DESIGN, FIT, SEARCH, SPREAD, INERT = range(5)
+DESIGN, FIT, SEARCH, SPREAD, INERT, SHARE = range(6)
 
 
 @dataclass(frozen=True)

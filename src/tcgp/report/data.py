@@ -22,11 +22,11 @@ from tcgp.optimizer import Optimizer
 from tcgp.optimizer.history import Evaluation
 from tcgp.report.limits import constraints, law_rows, log_feasible
 from tcgp.report.numbers import LONGEST_TEXT, attempt, rounded
-from tcgp.scoring import diagnose
+from tcgp.scoring import diagnose, sensitivity
 from tcgp.scoring.diagnosis import Diagnosis, method_label
 from tcgp.space import Categorical, Dimension, Point, Real
 
-__all__ = ["State", "calibration_sentence", "report_data"]
+__all__ = ["State", "calibration_sentence", "current_model", "report_data"]
 
 logger = logging.getLogger("tcgp")
 
@@ -153,6 +153,8 @@ def report_data(
         "calibration": None
         if model is None
         else attempt("the calibration", _calibration, model, goals.maximize),
+        "importance": None if model is None else attempt("the importance", _importance, models, model),
+        "share": None if model is None else attempt("the share", _share, models),
         "trace": [
             {
                 "method": method_label(str(entry.get("method") or optimizer.settings.method)),
@@ -354,6 +356,27 @@ def _thinned(optimizer: Optimizer) -> Optimizer:
 
 def _n_values(optimizer: Optimizer) -> int:
     return len(optimizer.history.successes[1])
+
+
+def current_model(optimizer: Optimizer) -> tuple[Optimizer, Model | None]:
+    """The model that a report of a journal shows, and the optimizer that has it, perhaps with fewer data."""
+    models = _thinned(optimizer) if optimizer.model is None else optimizer
+    return models, _model(models, True)
+
+
+def _importance(optimizer: Optimizer, model: Model) -> list[dict[str, Any]]:
+    """Total and first-order index of each parameter."""
+    found = sensitivity(model.over(optimizer.space))
+    return [
+        {"total": rounded(total, 4), "first": rounded(first, 4)}
+        for total, first in zip(found.total.tolist(), found.first.tolist(), strict=True)
+    ]
+
+
+def _share(optimizer: Optimizer) -> float | None:
+    """Predicted share of the space that is better than the best value."""
+    share: float | None = rounded(optimizer.share_below(), 4)
+    return share
 
 
 def _slices(optimizer: Optimizer, model: Model) -> dict[str, Any] | None:

@@ -273,6 +273,7 @@
     if (corrected) fact("corrected", corrected);
     if (D.retries) fact("tried again", D.retries);
     fact("under way", D.pending.length);
+    if (D.share !== null) fact("space predicted to be better", D.share < 1e-4 ? "< 0.01 %" : number(100 * D.share, 2) + " %");
     const spent = E.simulator.reduce((a, b) => a + (b || 0), 0);
     if (spent > 0) fact("time in the simulator", seconds(spent));
     if (D.state.text && !snapshot && !D.state.running) add(root, "p", "soft", "Ended: " + D.state.text + ".");
@@ -644,6 +645,21 @@
       if (c.model.models[0].u.length) pit(cell, "limit", c.model.models, "values that keep it", "The same for all values on the right side of the limit, as shares of the box.", "less means that the limit is expected to be kept too rarely");
     }
   }
+  function importance(parent) {
+    if (!D.importance) return;
+    const section = card(parent, "Which parameters matter", "Share of the variation of the model's mean that a parameter takes part in (total Sobol' index, the whole bar), and explains alone (first-order index, the dark part).");
+    const order = P.map((_, k) => k).sort((a, b) => D.importance[b].total - D.importance[a].total).slice(0, 20);
+    const width = narrow ? 340 : 480, row = 24, left = Math.min(140, width * 0.35), height = row * order.length + 8;
+    const svg = canvas(section, "importance", "Importance of the parameters", width, height);
+    order.forEach((k, i) => {
+      const { total, first } = D.importance[k], y = 4 + i * row, scale = width - left - 60;
+      draw(draw(svg, "text", { x: left - 8, y: y + 15, "text-anchor": "end", class: "name" }, cut(P[k].name, 18)), "title", {}, P[k].name);
+      draw(svg, "rect", { x: left, y: y + 3, width: Math.max(total * scale, 1), height: row - 8, class: "bar1" });
+      draw(svg, "rect", { x: left, y: y + 3, width: Math.min(first, total) * scale, height: row - 8, class: "bar2" });
+      draw(svg, "text", { x: left + total * scale + 6, y: y + 15, class: "label" }, total.toFixed(2));
+    });
+    if (P.length > order.length) add(section, "p", "soft", `The ${order.length} most important of ${P.length} are shown.`);
+  }
   function law(parent) {
     const T = D.trace;
     if (!T.length) return;
@@ -802,6 +818,7 @@
     calibration(left);
     times(left);
     heat(right);
+    importance(right);
     law(right);
     if (!right.childElementCount) right.remove();
   }

@@ -55,7 +55,8 @@ timeout = "10m"                 # for each run, in seconds or as text: "30s", "1
 # target = 0.0                  # stop once a value is as low as this, or as high with maximize
 # max_time = "8h"               # stop after this time
 # patience = 20                 # stop after so many runs without an improvement, not counting the initial design
-# stop_when_share_below = 0.001 # stop once less than this share of the space is predicted to be better
+# stop_when_share_below = 1e-4  # stop once less than this share of the space is predicted to be better; for up to
+                                # three parameters
 # min_improvement = 0.1         # what counts as better for these two, in the units of the value
 # stop_when_log_ei_below = -20  # stop once the expected improvement is this small
 # x0 = [{width = 1.0, layers = 4, alloy = "steel"}]    # points to run first; or the name of a CSV file with a header

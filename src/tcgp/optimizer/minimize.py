@@ -187,8 +187,8 @@ def minimize(
         default any.
     stop_when_share_below : float, optional
         Stop once the predicted share of the space that is better than the best value, by more than
-        ``min_improvement``, is below this for every model in use: see `Optimizer.share_below`. 1e-3 is a
-        good choice for up to some four parameters.
+        ``min_improvement``, is below this for every model in use: see `Optimizer.share_below`. 1e-4 is a
+        good choice for up to three parameters; with more the share is small from the start, and ``patience`` better.
     n_parallel : int, optional
         How many evaluations to keep going with an executor or a map; by default as many as it has workers.
     report : str or os.PathLike, optional

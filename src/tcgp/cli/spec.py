@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tcgp.cli.console import UsageError, parse_duration
+from tcgp.cli.tables import points_of_table, read_table
 from tcgp.goals import parameter_names
 from tcgp.optimizer import Settings
 from tcgp.optimizer.arguments import Limits, point_of_row
@@ -365,9 +366,6 @@ def _fixed(label: str, value: float | str) -> Categorical:
 def _first_points(x0: object, space: Space, base: Path) -> list[Point]:
     """Points to evaluate first: tables of parameters, or the name of a CSV file."""
     if isinstance(x0, str):
-        from tcgp.cli.import_data import points_of_table
-        from tcgp.cli.tables import read_table
-
         return points_of_table(space, read_table(x0 if os.path.isabs(x0) else str(base / x0)))
     rows = [x0] if isinstance(x0, Mapping) else x0
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):

@@ -23,7 +23,7 @@ from tcgp.optimizer.history import Evaluation, History, SpaceExhausted
 from tcgp.optimizer.journal import JournalError, check_path, uninterrupted
 from tcgp.optimizer.optimizer import Optimizer
 from tcgp.optimizer.pace import seconds_left
-from tcgp.optimizer.progress import ProgressLine
+from tcgp.optimizer.progress import NotebookBar, ProgressLine, progress_of
 from tcgp.optimizer.proposer import Proposer
 from tcgp.optimizer.retries import Retries
 from tcgp.optimizer.settings import Settings, split_constraints, wanted_output
@@ -164,7 +164,7 @@ def minimize(
         File that keeps every evaluation. If it exists, the run it tells of is continued; the bounds may have changed,
         see `Optimizer.change_space`.
     progress : bool
-        Whether to show a progress bar on standard error.
+        Whether to show a progress bar: on standard error, or in a notebook through tqdm if that is installed.
     maximizer : {"multistart", "smc"}
         How the criterion is maximized: gradient search from many starts, or the paper's SMC + SLSQP.
     target : float, optional
@@ -546,10 +546,10 @@ class _Watchers:
         self._n_evals, self._capacity = n_evals, capacity
         self.asked_to_stop = False
         self.message = "an error ended the run"  # unless it ends otherwise
-        self._line: ProgressLine | None = None
+        self._line: ProgressLine | NotebookBar | None = None
         if progress:
             value = "value that keeps all constraints" if optimizer.history.goals.limits else "value"
-            self._line = ProgressLine(n_evals, without_best=f"no {value} yet")
+            self._line = progress_of(n_evals, f"no {value} yet")
             if optimizer.history.evaluations:  # of a resumed run
                 self._show_progress()
 

@@ -80,7 +80,7 @@ class Prediction:
         return formulas.standardize(np.asarray(z, dtype=float), self.mean, self.sd)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Model:
     """A fitted predictive model: an interpolator and one residual law.
 
@@ -108,6 +108,30 @@ class Model:
     weights: FloatArray
     leave_one_out: LeaveOneOut
     n_selected: int = 0
+
+    def __repr__(self) -> str:
+        n, d = self.X.shape
+        return f"<{type(self).__name__}: {self.method}, {n} points, {d} coordinates, {self.law!r}>"
+
+    def _repr_html_(self) -> str:
+        from tcgp.views import chart, view
+
+        predicted, observed = self.leave_one_out.mean.tolist(), self.y.tolist()
+        ends = [min(observed), max(observed)]
+        picture = chart(
+            list(zip(observed, predicted, strict=False)),
+            list(zip(ends, ends, strict=True)),
+            "value",
+            "predicted from all others",
+        )
+        facts = {
+            "method": self.method,
+            "points": len(observed),
+            "law": self.law,
+            "threshold": f"{self.threshold:.6g}",
+            "lengthscales": ", ".join(f"{v:.3g}" for v in self.lengthscales),
+        }
+        return view(type(self).__name__, facts, picture)
 
     @property
     def X(self) -> FloatArray:
@@ -156,7 +180,7 @@ class Model:
         return replace(self, interpolator=self.interpolator.condition(X, y))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class SpaceModel(Model):
     """A model that takes points as users write them, mixed and named parameters included.
 

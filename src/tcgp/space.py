@@ -18,7 +18,7 @@ import itertools
 import math
 import numbers
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, TypeAlias, cast
@@ -40,7 +40,7 @@ ON_STEP = 1e-6  # share of a step by which a value may miss it: decimals are not
 LARGEST_RANGE = 2**52  # of an Integer: beyond it neighbours have the same code in float64
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Real:
     """A real parameter between two finite bounds.
 
@@ -86,6 +86,9 @@ class Real:
         object.__setattr__(self, "high", high)
         object.__setattr__(self, "log", bool(self.log))
         object.__setattr__(self, "step", step)
+
+    def __repr__(self) -> str:
+        return _short_repr(self)
 
     @property
     def continuous(self) -> bool:
@@ -170,7 +173,7 @@ class Real:
         return float(Decimal(repr(self.low)) + i * Decimal(repr(self.step)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Integer:
     """An integer parameter between two bounds.
 
@@ -215,6 +218,9 @@ class Integer:
         object.__setattr__(self, "high", high)
         object.__setattr__(self, "log", bool(self.log))
         object.__setattr__(self, "step", step)
+
+    def __repr__(self) -> str:
+        return _short_repr(self)
 
     @property
     def continuous(self) -> bool:
@@ -283,7 +289,7 @@ class Integer:
         return math.log(self.high + 0.5)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Categorical:
     """A parameter that takes one of several choices.
 
@@ -333,6 +339,9 @@ class Categorical:
             )
         object.__setattr__(self, "choices", values)
         object.__setattr__(self, "ordered", ordered)
+
+    def __repr__(self) -> str:
+        return _short_repr(self)
 
     @property
     def continuous(self) -> bool:
@@ -489,6 +498,28 @@ class Space:
         if self.names is None:
             return f"Space({list(self.dimensions)!r})"
         return f"Space({dict(zip(self.names, self.dimensions, strict=True))!r})"
+
+    def _repr_html_(self) -> str:
+        from tcgp.views import ranges, view
+
+        names = self.names or [f"x{i}" for i in range(len(self))]
+        rows: list[tuple[str, list[str], bool]] = []
+        for name, d in zip(names, self.dimensions, strict=True):
+            choices = isinstance(d, Categorical)
+            labels = (
+                [str(v) for v in d.choices] if isinstance(d, Categorical) else [f"{d.low:g}", f"{d.high:g}"]
+            )
+            notes = (
+                ""
+                if isinstance(d, Categorical)
+                else " (log)"
+                if d.log
+                else f" (step {d.step:g})"
+                if d.step
+                else ""
+            )
+            rows.append((name + notes, labels, not choices))
+        return view("Space", {"parameters": len(self), "points": f"{self.size:g}"}, ranges(rows))
 
     @property
     def is_real(self) -> bool:
@@ -698,6 +729,12 @@ def _as_int(value: object) -> int | None:
     if number is None or not number.is_integer():
         return None
     return int(value) if isinstance(value, numbers.Integral) else int(number)
+
+
+def _short_repr(dimension: Dimension) -> str:
+    """A dimension as it is written, without what is left at its default."""
+    given = [(f.name, getattr(dimension, f.name), f.default) for f in fields(dimension)]
+    return f"{type(dimension).__name__}({', '.join(f'{n}={v!r}' for n, v, default in given if v != default)})"
 
 
 def _is_fixed_float(dimension: Dimension) -> bool:

@@ -7,7 +7,7 @@ import pytest
 
 import tcgp
 from tcgp.scoring import sensitivity
-from tcgp.scoring.sensitivity import _indices
+from tcgp.scoring.sensitivity import indices
 
 # Ishigami: sin(a) + 7 sin(b)^2 + 0.1 c^4 sin(a) on [-pi, pi]^3, with indices known in closed form.
 PI4, PI8 = np.pi**4, np.pi**8
@@ -21,7 +21,7 @@ def ishigami(X):
 
 
 def test_ishigami_has_the_indices_of_the_closed_form():
-    first, total = _indices(lambda shares: ishigami(np.pi * (2.0 * shares.T - 1.0)), 3, 4096, 0)
+    first, total = indices(lambda shares: ishigami(np.pi * (2.0 * shares.T - 1.0)), 3, 4096, 0)
     np.testing.assert_allclose(first, FIRST, atol=0.02)  # quasi-random: the error falls almost like 1 / n
     np.testing.assert_allclose(total, TOTAL, atol=0.02)
 
@@ -60,12 +60,12 @@ def test_parameters_of_all_kinds_are_counted_once_each():
 
 
 def test_a_constant_model_depends_on_nothing():
-    first, total = _indices(lambda shares: np.full(shares.shape[1], 4.2), 2, 64, 0)
+    first, total = indices(lambda shares: np.full(shares.shape[1], 4.2), 2, 64, 0)
     assert first.tolist() == total.tolist() == [0.0, 0.0]
 
 
 def test_a_single_parameter_explains_everything():
-    first, total = _indices(lambda shares: shares[0] ** 2, 1, 64, 0)
+    first, total = indices(lambda shares: shares[0] ** 2, 1, 64, 0)
     assert first.tolist() == total.tolist() == [1.0]
 
 

@@ -12,13 +12,12 @@ from typing import Any
 from tcgp.cli.campaigns import open_optimizer, read
 from tcgp.cli.console import DONE, UsageError, note, show
 from tcgp.cli.spec import load_spec
-from tcgp.cli.tables import BOOKKEEPING, Table, is_missing, number, read_table
+from tcgp.cli.tables import BOOKKEEPING, Table, is_missing, number, parse_cell, read_table
 from tcgp.goals import Goals, parameter_names
 from tcgp.optimizer import Evaluation, Optimizer
 from tcgp.optimizer.arguments import point_of_row
-from tcgp.space import Categorical, Dimension, Space
 
-__all__ = ["parse_cell", "run"]
+__all__ = ["run"]
 
 MOST_TOLD = 3  # rows that cannot be used, of which the message has the reasons
 
@@ -258,30 +257,3 @@ def _value(column: str, text: str | None) -> float | None:
     if value is None:
         raise ValueError(f"column {column!r}: a number is needed, got {text[:40]!r}")
     return value
-
-
-def parse_cell(dimension: Dimension, text: str) -> Any:
-    """What a cell says about a parameter: a choice by its name, or a number; checked later, with its column named."""
-    text = text.strip()
-    if isinstance(dimension, Categorical):
-        named = {str(choice): choice for choice in dimension.choices}
-        lowered = {
-            str(choice).lower(): choice for choice in dimension.choices if isinstance(choice, bool | None)
-        }
-        if text in named or text.lower() in lowered:
-            return named.get(text, lowered.get(text.lower()))
-    value = number(text)
-    return text if value is None else value
-
-
-def points_of_table(space: Space, table: Table) -> list[Any]:
-    """The points of a CSV file, a row each."""
-    parameters = dict(zip(parameter_names(space), space.dimensions, strict=True))
-    points = []
-    for line, row in table.rows:
-        cells = {n: parse_cell(d, table.cell(row, n)) for n, d in parameters.items() if n in table.header}
-        try:
-            points.append(point_of_row(space, cells))
-        except ValueError as error:
-            raise UsageError(f"line {line} of {table.path!r}: {error}") from None
-    return points

@@ -39,7 +39,7 @@ from tcgp.cli.report import check_writable
 from tcgp.cli.spec import EXAMPLE, Program, Spec, load_spec, program_of
 from tcgp.optimizer import Campaign, Evaluation, JournalError, Optimizer
 from tcgp.optimizer.minimize import Status, minimize
-from tcgp.optimizer.workers import Terminated
+from tcgp.optimizer.workers import Crew, Terminated
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -115,8 +115,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _minimize(spec: Spec, journal: Path, simulator: Simulator, progress: bool, report: str | None) -> Result:
-    from tcgp.programs import ProgramCrew
-
     assert spec.budget is not None
     try:
         return minimize(
@@ -124,7 +122,7 @@ def _minimize(spec: Spec, journal: Path, simulator: Simulator, progress: bool, r
             spec.space,
             n_evals=spec.budget,
             rng=spec.seed,
-            workers=ProgramCrew(simulator, spec.workers),
+            workers=_crew(spec, simulator),
             journal=journal,
             progress=progress,
             target=spec.target,
@@ -138,6 +136,21 @@ def _minimize(spec: Spec, journal: Path, simulator: Simulator, progress: bool, r
         )
     except JournalError as error:
         raise UsageError(str(error)) from None
+
+
+def _crew(spec: Spec, simulator: Simulator) -> Crew:
+    """Who makes the runs: this machine, or the workers of a cluster."""
+    from tcgp.programs import ClusterCrew, ProgramCrew
+
+    if spec.scheduler is None:
+        return ProgramCrew(simulator, spec.workers or 1)
+    try:
+        return ClusterCrew(simulator, spec.scheduler, spec.workers)
+    except ImportError:
+        raise UsageError("a cluster needs Dask: pip install distributed") from None
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise UsageError(f"the scheduler {spec.scheduler!r} cannot be reached: {reason[:200]}") from None
 
 
 def _prepare(spec: Spec, journal: Path, simulator: Simulator) -> None:
@@ -204,7 +217,8 @@ def _show_plan(spec: Spec, journal: Path, simulator: Simulator) -> None:
     for line in _describe_goals(spec):
         show(line)
     show(f"method      {settings.method} with {settings.criterion}")
-    show(f"workers     {spec.workers}")
+    where = "" if spec.scheduler is None else f" on the cluster of {spec.scheduler}"
+    show(f"workers     {spec.workers or 'all'}{where}")
     if spec.retries is not None:
         show(f"retries     {spec.retries.times} for each run, after {spec.retries.delay:g} s")
     show(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tcgp.cli.console import UsageError, parse_duration
+from tcgp.cli.tables import points_of_table, read_table
 from tcgp.goals import parameter_names
 from tcgp.optimizer import Settings
 from tcgp.optimizer.arguments import Limits, point_of_row
@@ -41,7 +42,8 @@ timeout = "10m"                 # for each run, in seconds or as text: "30s", "1
 # All keys from here on may be left out; the values are the defaults, or examples.
 # input = "none"                # "json": parameters as a JSON object on standard input;
                                 # "file": the program reads parameters.json in its working directory
-# workers = 1                   # runs at a time
+# workers = 1                   # runs at a time; or, on a Dask cluster whose nodes see this directory:
+                                # workers = {scheduler = "tcp://node1:8786", count = 16}
 # seed = 1                      # for the same points again; drawn and journaled by default
 # method = "auto"               # or "tcgp" (the paper's), "gp", "tcgp-occ", "tcgp-thres", "bcrgp", "ongp",
                                 # "regp", "tcregp", "gp-nugget"
@@ -55,7 +57,8 @@ timeout = "10m"                 # for each run, in seconds or as text: "30s", "1
 # target = 0.0                  # stop once a value is as low as this, or as high with maximize
 # max_time = "8h"               # stop after this time
 # patience = 20                 # stop after so many runs without an improvement, not counting the initial design
-# stop_when_share_below = 0.001 # stop once less than this share of the space is predicted to be better
+# stop_when_share_below = 1e-4  # stop once less than this share of the space is predicted to be better; for up to
+                                # three parameters
 # min_improvement = 0.1         # what counts as better for these two, in the units of the value
 # stop_when_log_ei_below = -20  # stop once the expected improvement is this small
 # x0 = [{width = 1.0, layers = 4, alloy = "steel"}]    # points to run first; or the name of a CSV file with a header
@@ -190,6 +193,8 @@ class Spec:
         None if the spec has no command: `tcgp ask` needs none.
     settings : Settings
         As far as the spec gives them.
+    scheduler : str or None
+        Address of a Dask scheduler, on whose workers the runs are made; None for runs here.
     budget, seed, workers, target, max_time, max_failures, retries
         As in `tcgp.minimize`.
     x0 : list of points
@@ -204,7 +209,8 @@ class Spec:
     settings: Settings
     budget: int | None
     seed: int | None
-    workers: int
+    workers: int | None
+    scheduler: str | None
     target: float | None
     max_time: float | None
     max_failures: float | None
@@ -279,6 +285,7 @@ def _spec(path: Path, content: Mapping[str, Any]) -> Spec:
     space = _space(content.get("parameters"))
     program, settings = _program(content, space, path.absolute().parent), _settings(content)
     _check_goals(settings, space, program)
+    count, scheduler = _workers(content)
     return Spec(
         path=path,
         space=space,
@@ -286,7 +293,8 @@ def _spec(path: Path, content: Mapping[str, Any]) -> Spec:
         settings=settings,
         budget=_integer(content, "budget", 1),
         seed=_integer(content, "seed", 0),
-        workers=_integer(content, "workers", 1) or 1,
+        workers=count,
+        scheduler=scheduler,
         target=_number(content, "target"),
         max_time=_duration(content, "max_time"),
         max_failures=Limits(1, max_failures=content.get("max_failures")).max_failures,
@@ -364,9 +372,6 @@ def _fixed(label: str, value: float | str) -> Categorical:
 def _first_points(x0: object, space: Space, base: Path) -> list[Point]:
     """Points to evaluate first: tables of parameters, or the name of a CSV file."""
     if isinstance(x0, str):
-        from tcgp.cli.import_data import points_of_table
-        from tcgp.cli.tables import read_table
-
         return points_of_table(space, read_table(x0 if os.path.isabs(x0) else str(base / x0)))
     rows = [x0] if isinstance(x0, Mapping) else x0
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
@@ -507,6 +512,21 @@ def _settings(content: Mapping[str, Any]) -> Settings:
         )
     goal = wanted_output(_output_to_minimize(content), content.get("maximize", False))
     return Settings(**given, **goal, constraints=texts)
+
+
+def _workers(content: Mapping[str, Any]) -> tuple[int | None, str | None]:
+    """How many runs at a time, None for as many as a cluster takes; and the cluster's scheduler, if there is one."""
+    table = content.get("workers")
+    if not isinstance(table, Mapping):
+        return _integer(content, "workers", 1) or 1, None
+    _check_keys("key of 'workers'", table, ("scheduler", "count"))
+    scheduler = table.get("scheduler")
+    if not isinstance(scheduler, str) or "://" not in scheduler:
+        raise ValueError(
+            "'scheduler' of 'workers' must be the address of a Dask scheduler such as 'tcp://node1:8786', "
+            f"got {scheduler!r}"
+        )
+    return _integer(table, "count", 1), scheduler
 
 
 def _stopping(content: Mapping[str, Any]) -> dict[str, Any]:

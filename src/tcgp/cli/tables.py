@@ -8,10 +8,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tcgp.cli.console import UsageError
+from tcgp.goals import parameter_names
+from tcgp.optimizer.arguments import point_of_row
+from tcgp.space import Categorical, Dimension, Space
 
-__all__ = ["BOOKKEEPING", "Table", "is_missing", "number", "read_table"]
+__all__ = ["BOOKKEEPING", "Table", "is_missing", "number", "parse_cell", "points_of_table", "read_table"]
 
 MISSING = ("", "na", "n/a", "nan", "none", "null", "failed")
 BOOKKEEPING = ("id", "status", "feasible", "reason", "seconds")  # columns of tcgp status that are no data
@@ -108,3 +112,30 @@ def number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
+
+
+def parse_cell(dimension: Dimension, text: str) -> Any:
+    """What a cell says about a parameter: a choice by its name, or a number; checked later, with its column named."""
+    text = text.strip()
+    if isinstance(dimension, Categorical):
+        named = {str(choice): choice for choice in dimension.choices}
+        lowered = {
+            str(choice).lower(): choice for choice in dimension.choices if isinstance(choice, bool | None)
+        }
+        if text in named or text.lower() in lowered:
+            return named.get(text, lowered.get(text.lower()))
+    value = number(text)
+    return text if value is None else value
+
+
+def points_of_table(space: Space, table: Table) -> list[Any]:
+    """The points of a CSV file, a row each."""
+    parameters = dict(zip(parameter_names(space), space.dimensions, strict=True))
+    points = []
+    for line, row in table.rows:
+        cells = {n: parse_cell(d, table.cell(row, n)) for n, d in parameters.items() if n in table.header}
+        try:
+            points.append(point_of_row(space, cells))
+        except ValueError as error:
+            raise UsageError(f"line {line} of {table.path!r}: {error}") from None
+    return points

@@ -24,7 +24,7 @@ from tcgp.optimizer.history import Evaluation, History, SpaceExhausted
 from tcgp.optimizer.journal import JournalError, check_path, uninterrupted
 from tcgp.optimizer.optimizer import Optimizer
 from tcgp.optimizer.pace import seconds_left
-from tcgp.optimizer.progress import ProgressLine
+from tcgp.optimizer.progress import NotebookBar, ProgressLine, progress_of
 from tcgp.optimizer.proposer import Proposer
 from tcgp.optimizer.retries import Retries
 from tcgp.optimizer.settings import Settings, split_constraints, wanted_output
@@ -165,7 +165,7 @@ def minimize(
         File that keeps every evaluation. If it exists, the run it tells of is continued; the bounds may have changed,
         see `Optimizer.change_space`.
     progress : bool
-        Whether to show a progress bar on standard error.
+        Whether to show a progress bar: on standard error, or in a notebook through tqdm if that is installed.
     maximizer : {"multistart", "smc"}
         How the criterion is maximized: gradient search from many starts, or the paper's SMC + SLSQP.
     target : float, optional
@@ -188,8 +188,8 @@ def minimize(
         default any.
     stop_when_share_below : float, optional
         Stop once the predicted share of the space that is better than the best value, by more than
-        ``min_improvement``, is below this for every model in use: see `Optimizer.share_below`. 1e-3 is a
-        good choice for up to some four parameters.
+        ``min_improvement``, is below this for every model in use: see `Optimizer.share_below`. 1e-4 is a
+        good choice for up to three parameters; with more the share is small from the start, and ``patience`` better.
     n_parallel : int, optional
         How many evaluations to keep going with an executor or a map; by default as many as it has workers.
     report : str or os.PathLike, optional
@@ -544,10 +544,10 @@ class _Watchers:
         self._n_evals, self._capacity = n_evals, capacity
         self.asked_to_stop = False
         self.message = "an error ended the run"  # unless it ends otherwise
-        self._line: ProgressLine | None = None
+        self._line: ProgressLine | NotebookBar | None = None
         if progress:
             value = "value that keeps all constraints" if optimizer.history.goals.limits else "value"
-            self._line = ProgressLine(n_evals, without_best=f"no {value} yet")
+            self._line = progress_of(n_evals, f"no {value} yet")
             if optimizer.history.evaluations:  # of a resumed run
                 self._show_progress()
 

@@ -2,14 +2,50 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from typing import TextIO
 
-__all__ = ["ProgressLine"]
+__all__ = ["NotebookBar", "ProgressLine", "progress_of"]
 
 WIDTH = 24  # of the bar
 SECONDS_BETWEEN_LINES = 10.0  # where the line cannot be rewritten
+
+
+def progress_of(total: int, without_best: str) -> ProgressLine | NotebookBar:
+    """What shows the progress of a run: in a notebook a bar of tqdm, if that is installed, and a line elsewhere."""
+    if "ipykernel" in sys.modules:
+        with contextlib.suppress(ImportError):
+            return NotebookBar(total, without_best)
+    return ProgressLine(total, without_best=without_best)
+
+
+class NotebookBar:
+    """A bar of tqdm below a notebook's cell: the same words as the line's.
+
+    Parameters
+    ----------
+    total : int
+        Number of evaluations to come to.
+    without_best : str
+        What to say as long as there is no best value.
+    """
+
+    def __init__(self, total: int, without_best: str = "no value yet") -> None:
+        from tqdm.auto import tqdm
+
+        self._bar, self.without_best = tqdm(total=total), without_best
+
+    def show(self, done: int, best: float | None, failed: int, left: float | None = None) -> None:
+        """Say that ``done`` evaluations are done, ``failed`` of them failed; tqdm has its own estimate of the rest."""
+        words = self.without_best if best is None else f"best {best:.6g}"
+        self._bar.set_postfix_str(f"{words}, {failed} failed" if failed else words, refresh=False)
+        self._bar.update(done - self._bar.n)
+
+    def close(self) -> None:
+        """Leave the bar as it stands."""
+        self._bar.close()
 
 
 class ProgressLine:

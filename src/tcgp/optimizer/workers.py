@@ -28,11 +28,13 @@ from tcgp.optimizer.settings import check_positive_integer
 
 __all__ = [
     "Crew",
+    "Executor",
     "LeavingCrew",
     "Outcome",
     "Terminated",
     "WorkersError",
     "check_workers",
+    "count_workers",
     "crew_for",
     "evaluate",
 ]
@@ -167,8 +169,8 @@ def crew_for(
     if isinstance(workers, Crew):
         return workers
     if hasattr(workers, "submit"):
-        return Executor(fun, workers, n_parallel or _count_workers(workers))
-    return Batches(fun, workers, n_parallel or _count_workers(getattr(workers, "__self__", workers)))
+        return Executor(fun, workers, n_parallel or count_workers(workers))
+    return Batches(fun, workers, n_parallel or count_workers(getattr(workers, "__self__", workers)))
 
 
 def check_workers(workers: Any, n_parallel: object = None, timeout: object = None) -> None:
@@ -250,16 +252,21 @@ class Batches:
 class Executor:
     """Evaluations through an executor: `concurrent.futures`, a Dask client, an MPI pool."""
 
-    def __init__(self, fun: Function, executor: Any, capacity: int) -> None:
+    def __init__(
+        self, fun: Function, executor: Any, capacity: int, call: Callable[..., Outcome] = evaluate
+    ) -> None:
         self.capacity = capacity
-        self._fun, self._executor = fun, executor
+        self._fun, self._executor, self._call = fun, executor, call
+        # Dask takes a second call with the same arguments for the first one, and would not try again.
+        is_dask = type(executor).__module__.startswith("distributed")
+        self._options = {"pure": False} if is_dask else {}
         self._done: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
         self._futures: dict[int, Any] = {}
         self._broken: Exception | None = None
 
     def submit(self, number: int, argument: Any, attempt: int = 0) -> None:
         try:
-            future = self._executor.submit(evaluate, self._fun, argument)
+            future = self._executor.submit(self._call, self._fun, argument, **self._options)
         except Exception as error:
             raise _refusal("takes no more work", error) from error
         self._futures[number] = future
@@ -281,6 +288,11 @@ class Executor:
     def close(self) -> None:
         for future in self._futures.values():
             future.cancel()
+
+    @property
+    def under_way(self) -> list[int]:
+        """Numbers of the evaluations whose end has not been collected."""
+        return list(self._futures)
 
     def _note(self, number: int, future: Any) -> None:
         self._done.put((number, future))
@@ -455,7 +467,7 @@ def _work(fun: Function, connection: Any) -> None:
             connection.send(outcome)
 
 
-def _count_workers(pool: Any) -> int:
+def count_workers(pool: Any) -> int:
     """How many workers a pool says it has; the number of cores if it does not."""
     for name in ("_max_workers", "num_workers", "_processes"):
         count = getattr(pool, name, None)

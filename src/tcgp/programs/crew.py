@@ -13,7 +13,7 @@ from tcgp.optimizer.workers import Outcome, WorkersError
 from tcgp.programs.objective import RunFailed
 from tcgp.programs.simulator import Run, Simulator
 
-__all__ = ["ProgramCrew", "outcome_again", "run_name"]
+__all__ = ["ProgramCrew", "outcome_again", "outcome_of", "run_name"]
 
 
 class ProgramCrew:
@@ -117,7 +117,7 @@ def _followed(run: Run) -> concurrent.futures.Future[Outcome]:
 
     def follow() -> None:
         try:
-            future.set_result(_outcome(run))
+            future.set_result(outcome_of(run))
         except BaseException as error:  # `wait` raises it
             future.set_exception(error)
 
@@ -126,7 +126,7 @@ def _followed(run: Run) -> concurrent.futures.Future[Outcome]:
     return future
 
 
-def _outcome(run: Run) -> Outcome:
+def outcome_of(run: Run) -> Outcome:
     """What came of a run, once it has ended."""
     try:
         value = run.finish()

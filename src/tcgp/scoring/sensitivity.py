@@ -11,7 +11,7 @@ from tcgp._typing import FloatArray, RandomState
 from tcgp.models import Model, SpaceModel
 from tcgp.space import Space
 
-__all__ = ["Sensitivity", "sensitivity"]
+__all__ = ["Sensitivity", "indices", "sensitivity"]
 
 BAR = 30  # characters of the longest bar
 
@@ -98,11 +98,11 @@ def sensitivity(model: Model, bounds: object = None, *, n: int = 1024, rng: Rand
         return prediction.mean
 
     names = space.names or tuple(f"x{i}" for i in range(len(space)))
-    first, total = _indices(mean, len(space), n, rng)
+    first, total = indices(mean, len(space), n, rng)
     return Sensitivity(names, first, total)
 
 
-def _indices(fun: Any, d: int, n: int, rng: RandomState) -> tuple[FloatArray, FloatArray]:
+def indices(fun: Any, d: int, n: int, rng: RandomState) -> tuple[FloatArray, FloatArray]:
     """First-order and total indices of a function of shares, within [0, 1]; zero for a constant function."""
     from scipy.stats import sobol_indices, uniform
 

@@ -189,3 +189,89 @@ def test_bad_dimensions_are_refused_with_a_sentence(make: object, message: str) 
 def test_what_is_no_space_is_a_type_error(bad: object) -> None:
     with pytest.raises(TypeError, match="pair"):
         Space(bad)
+
+
+# ---- steps, ordered choices, fixed parameters ----
+
+
+def test_steps_are_exact_decimals_up_to_the_bound() -> None:
+    assert list(Real(0.0, 1.0, step=0.1).values())[3:] == [0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
+    assert list(Real(-1.0, 1.1, step=0.5).values()) == [-1.0, -0.5, 0.0, 0.5, 1.0]
+    assert list(Integer(1, 10, step=4).values()) == [1, 5, 9]
+
+
+LADDERS = [
+    Real(0.0, 1.0, step=0.1),
+    Real(-1.0, 1.1, step=0.5),
+    Integer(1, 10, step=4),
+    Integer(0, 1000, step=7),
+    Categorical(["coarse", "medium", "fine"], ordered=True),
+    Categorical([1, 10, 100, 1000], ordered=True),
+]
+
+
+@pytest.mark.parametrize("dimension", LADDERS, ids=repr)
+def test_ladders_round_trip_and_keep_their_order(dimension: Real | Integer | Categorical) -> None:
+    values = list(dimension.values())
+    codes = [dimension.encode(value) for value in values]
+    assert len(values) == dimension.size
+    assert [dimension.decode(code) for code in codes] == values
+    assert [dimension.check(value) for value in values] == values
+    assert codes == sorted(codes)
+    np.testing.assert_allclose(np.diff([u for (u,) in codes]), 1.0 / len(values))
+    (again,) = Space.from_json(json.loads(json.dumps(Space([dimension]).to_json()))).dimensions
+    assert again == dimension
+
+
+@pytest.mark.parametrize("dimension", LADDERS, ids=repr)
+@given(u=st.floats(0.0, 1.0))
+def test_any_code_of_a_ladder_is_a_value_of_it(dimension: Real | Integer | Categorical, u: float) -> None:
+    value = dimension.decode((u,))
+    assert dimension.check(value) == value
+    assert abs(dimension.encode(value)[0] - u) <= 0.5 / dimension.size + 1e-12
+    assert set(dimension.neighbours(value)) <= set(dimension.values()) - {value}
+
+
+def test_a_value_beside_a_step_is_refused_and_a_rounded_one_is_put_on_it() -> None:
+    dimension = Real(0.0, 1.0, step=0.1)
+    assert dimension.check(0.1 + 0.2) == 0.3
+    with pytest.raises(
+        ValueError, match=r"0\.25 is not 0\.0 plus a multiple of the step 0\.1; the nearest is 0\.2"
+    ):
+        dimension.check(0.25)
+    with pytest.raises(ValueError, match="3 is not 1 plus a multiple of the step 4"):
+        Integer(1, 10, step=4).check(3)
+
+
+@pytest.mark.parametrize("bad", [0.0, -0.1, 2.0, math.nan, "x", True, 1e-20])
+def test_bad_steps_are_refused(bad: object) -> None:
+    with pytest.raises(ValueError, match="Real needs a step between 0 and high - low"):
+        Real(0.0, 1.0, step=bad)  # type: ignore[arg-type]
+
+
+def test_steps_do_not_go_with_logarithms() -> None:
+    with pytest.raises(ValueError, match="log=True or a step, not both"):
+        Real(1.0, 2.0, log=True, step=0.1)
+
+
+def test_plain_values_are_fixed_parameters() -> None:
+    space = Space({"a": (0.0, 1.0), "b": 2.5, "c": 3, "d": "steel", "e": True})
+    assert (space.dim, space.size) == (1, math.inf)
+    (point,) = space.decode([[0.25]])
+    assert point == [0.25, 2.5, 3, "steel", True]
+    assert [type(v) for v in point] == [float, float, int, str, bool]
+    with pytest.raises(ValueError, match=r"parameter 'b': 2\.0 is not one of the choices \[2\.5\]"):
+        space.check([0.25, 2.0, 3, "steel", True])
+
+
+def test_fixed_floats_leave_a_vector_a_vector() -> None:
+    argument = Space([(0.0, 1.0), 2.5]).as_argument([0.5, 2.5])
+    assert isinstance(argument, np.ndarray)
+    assert argument.tolist() == [0.5, 2.5]
+
+
+def test_a_space_of_fixed_values_alone_is_a_mistake() -> None:
+    with pytest.raises(
+        TypeError, match=r"a \(low, high\) pair for each parameter that is not fixed, got \[0, 1\]"
+    ):
+        Space([0, 1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection
 
-__all__ = ["did_you_mean", "printable", "quote", "shorten"]
+__all__ = ["did_you_mean", "plain", "printable", "quote", "shorten"]
 
 
 def did_you_mean(value: object, choices: Collection[str]) -> str:
@@ -24,6 +24,24 @@ def did_you_mean(value: object, choices: Collection[str]) -> str:
 def shorten(text: str, length: int = 300) -> str:
     """The text, cut if it is long."""
     return text if len(text) <= length else text[: length - 3] + "..."
+
+
+def plain(value: object) -> str:
+    """A value as Python writes it, numbers of NumPy like those of Python.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tcgp._text import plain
+    >>> plain([np.float64(0.5), 2]), plain("text")
+    ('[0.5, 2]', "'text'")
+    """
+    import numpy as np
+
+    if np.lib.NumpyVersion(np.__version__) < "2.0.0":
+        return repr(value)
+    with np.printoptions(legacy="1.25"):
+        return repr(value)
 
 
 def printable(text: str) -> str:

@@ -10,14 +10,28 @@ from typing import Any
 
 import numpy as np
 
-from tcgp._text import shorten
+from tcgp._text import plain, shorten
 from tcgp._typing import FloatArray
 from tcgp.expressions import Constraint, Expression, parse_constraint
 from tcgp.space import Point, Space, parameter_names
 
-__all__ = ["Goals", "Limit", "Margin", "interpret", "parameter_names", "read_outputs"]
+__all__ = [
+    "NOT_FINITE",
+    "SEVERAL_VALUES",
+    "Goals",
+    "Limit",
+    "Margin",
+    "describe_point",
+    "interpret",
+    "parameter_names",
+    "read_outputs",
+]
 
 Outputs = Mapping[str, float | None]
+
+# How reasons begin: of a value that was read and is no result, and of a function with several objectives.
+NOT_FINITE = "the value is "
+SEVERAL_VALUES = "there are several values"
 
 # A limit is active where it is kept by less than this share of the spread of its values.
 ACTIVE = 0.02
@@ -194,7 +208,11 @@ class Goals:
         if not isinstance(answer, Mapping):
             value, reason = interpret(answer)
             if value is not None and self.objective is not None:
-                return None, None, f"there is a number and no output {self.objective!r}: return a mapping"
+                return (
+                    None,
+                    None,
+                    f"there is a number and no output {plain(self.objective)}: return a mapping",
+                )
             return value, None, reason
         outputs, found = read_outputs(answer)
         why = {**found, **(reasons or {})}
@@ -229,14 +247,20 @@ def interpret(answer: object) -> tuple[float | None, str | None]:
         return None, "there is no value"
     if isinstance(answer, np.ndarray) and answer.size == 1:
         answer = answer.item()
+    if isinstance(answer, list | tuple | np.ndarray) and len(answer) > 1:
+        shown = shorten(plain(list(answer)), 100)
+        return None, (
+            f"{SEVERAL_VALUES}, {shown}: return one number, or a mapping of named outputs, and name one of them as "
+            "objective"
+        )
     try:
         # float("1e3") works, but a function that returns text has gone astray.
         value = None if isinstance(answer, str | bytes) else float(answer)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         value = None
     if value is None:
-        return None, f"{shorten(repr(answer))} is not a number"
-    return (value, None) if math.isfinite(value) else (None, f"the value is {value}")
+        return None, f"{shorten(plain(answer))} is not a number"
+    return (value, None) if math.isfinite(value) else (None, f"{NOT_FINITE}{value}")
 
 
 def read_outputs(answer: Mapping[Any, object]) -> tuple[dict[str, float | None], dict[str, str]]:
@@ -251,3 +275,17 @@ def read_outputs(answer: Mapping[Any, object]) -> tuple[dict[str, float | None],
     read = {str(name): interpret(item) for name, item in answer.items()}
     values = {name: value for name, (value, _) in read.items()}
     return values, {name: reason for name, (_, reason) in read.items() if reason is not None}
+
+
+def describe_point(space: Space, x: Point) -> str:
+    """A point with the names of its parameters, in one line.
+
+    Examples
+    --------
+    >>> from tcgp import Space
+    >>> from tcgp.goals import describe_point
+    >>> describe_point(Space({"width": (0, 1), "alloy": ["steel", "brass"]}), (0.5, "steel"))
+    "width = 0.5, alloy = 'steel'"
+    """
+    pairs = zip(parameter_names(space), x, strict=True)
+    return shorten(", ".join(f"{name} = {plain(value)}" for name, value in pairs))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tcgp._text import plain
 from tcgp._typing import ArrayLike, FloatArray, RandomState
 from tcgp.criteria import formulas
 from tcgp.gp import LeaveOneOut
@@ -53,7 +54,7 @@ class Prediction:
     def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
         """Central interval of probability ``level``: lower and upper ends, each of shape (m,)."""
         if not 0.0 <= level <= 1.0:
-            raise ValueError(f"level must lie between 0 and 1, got {level!r}")
+            raise ValueError(f"level must lie between 0 and 1, got {plain(level)}")
         return self.ppf(0.5 - 0.5 * level), self.ppf(0.5 + 0.5 * level)
 
     def sample(self, n: int, rng: RandomState = None) -> FloatArray:
@@ -80,7 +81,7 @@ class Prediction:
         return formulas.standardize(np.asarray(z, dtype=float), self.mean, self.sd)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Model:
     """A fitted predictive model: an interpolator and one residual law.
 
@@ -108,6 +109,30 @@ class Model:
     weights: FloatArray
     leave_one_out: LeaveOneOut
     n_selected: int = 0
+
+    def __repr__(self) -> str:
+        n, d = self.X.shape
+        return f"<{type(self).__name__}: {self.method}, {n} points, {d} coordinates, {self.law!r}>"
+
+    def _repr_html_(self) -> str:
+        from tcgp.views import chart, view
+
+        predicted, observed = self.leave_one_out.mean.tolist(), self.y.tolist()
+        ends = [min(observed), max(observed)]
+        picture = chart(
+            list(zip(observed, predicted, strict=False)),
+            list(zip(ends, ends, strict=True)),
+            "value",
+            "predicted from all others",
+        )
+        facts = {
+            "method": self.method,
+            "points": len(observed),
+            "law": self.law,
+            "threshold": f"{self.threshold:.6g}",
+            "lengthscales": ", ".join(f"{v:.3g}" for v in self.lengthscales),
+        }
+        return view(type(self).__name__, facts, picture)
 
     @property
     def X(self) -> FloatArray:
@@ -164,7 +189,7 @@ class Model:
         return replace(self, interpolator=self.interpolator.condition(X, y))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class SpaceModel(Model):
     """A model that takes points as users write them, mixed and named parameters included.
 

@@ -4,11 +4,12 @@ A point is a plain sequence with one value per parameter: a float, an int or a c
 code, a vector of [0, 1]^c:
 
 - a `Real` is one coordinate, linear or logarithmic between its bounds;
-- an `Integer` is one coordinate, cut into equal cells, and only the centres of the cells are codes;
+- an `Integer`, a `Real` with a step and an ordered `Categorical` are one coordinate, cut into equal cells, and only the
+  centres of the cells are codes;
 - a `Categorical` of k > 2 choices is k coordinates, one of them 1 and the others 0, so that all choices are
   equally far from each other; two choices need one coordinate, 0 or 1.
 
-A parameter with a single value takes no coordinate.
+A parameter with a single value, a fixed one, takes no coordinate.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ import itertools
 import math
 import numbers
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 
+from tcgp._text import plain
 from tcgp._typing import ArrayLike, FloatArray
 
 __all__ = [
@@ -40,11 +43,14 @@ __all__ = [
 Value: TypeAlias = Any  # float | int | str | bool | None, whichever the dimension says
 Point: TypeAlias = Sequence[Value]
 
+_FIXED = (str, int, float, np.number, np.bool_)  # what stands for a parameter that has this value always
+
 ENUMERABLE = 10_000  # a space with no more points than this can be searched by looking at all of them
+ON_STEP = 1e-6  # share of a step by which a value may miss it: decimals are not exact in binary
 LARGEST_RANGE = 2**52  # of an Integer: beyond it neighbours have the same code in float64
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Real:
     """A real parameter between two finite bounds.
 
@@ -54,33 +60,50 @@ class Real:
         Bounds, both included.
     log : bool
         Whether equal ratios, rather than equal differences, count as equal steps; needs ``low > 0``.
+    step : float, optional
+        Only the values ``low``, ``low + step``, ``low + 2 * step``, ... up to ``high`` are allowed, as exact decimals;
+        not with ``log``.
 
     Examples
     --------
     >>> from tcgp import Real
     >>> Real(1e-4, 1.0, log=True).encode(1e-2)
     (0.5,)
+    >>> list(Real(0.0, 0.5, step=0.1).values())
+    [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]
     """
 
     low: float
     high: float
     log: bool = False
+    step: float | None = None
 
     def __post_init__(self) -> None:
         low, high = _as_float(self.low), _as_float(self.high)
         if low is None or high is None or not math.isfinite(high - low):
             raise ValueError(
-                f"Real needs two finite bounds and a finite range, got low={self.low!r}, high={self.high!r}"
+                f"Real needs two finite bounds and a finite range, got low={plain(self.low)}, high={plain(self.high)}"
             )
         if not low < high:
             raise ValueError(
-                f"Real needs low < high, got low={self.low!r}, high={self.high!r}; leave fixed parameters out"
+                f"Real needs low < high, got low={plain(self.low)}, high={plain(self.high)}; leave fixed parameters out"
             )
         if self.log and low <= 0.0:
-            raise ValueError(f"Real with log=True needs low > 0, got low={self.low!r}")
+            raise ValueError(f"Real with log=True needs low > 0, got low={plain(self.low)}")
+        step = None if self.step is None else _as_float(self.step)
+        _check_step("Real", self.step, step, high - low, self.log)
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         object.__setattr__(self, "log", bool(self.log))
+        object.__setattr__(self, "step", step)
+
+    def __repr__(self) -> str:
+        return _short_repr(self)
+
+    @property
+    def continuous(self) -> bool:
+        """Whether every number between the bounds is a value."""
+        return self.step is None
 
     @property
     def width(self) -> int:
@@ -90,17 +113,28 @@ class Real:
     @property
     def size(self) -> float:
         """Number of values."""
-        return math.inf
+        return math.inf if self.step is None else _n_steps(self.high - self.low, self.step)
 
     def check(self, value: object) -> float:
-        """``value`` as a float, if it lies between the bounds; ValueError if not."""
+        """``value`` as a float, if it lies between the bounds and on a step; ValueError if not."""
         number = _as_float(value)
         if number is None or not self.low <= number <= self.high:
-            raise ValueError(f"{value!r} is not a number between {self.low!r} and {self.high!r}")
-        return number
+            raise ValueError(
+                f"{plain(value)} is not a number between {plain(self.low)} and {plain(self.high)}"
+            )
+        if self.step is None:
+            return number
+        nearest = self._at(self._place(number))
+        if abs(number - nearest) > ON_STEP * self.step:
+            raise ValueError(
+                f"{value!r} is not {self.low!r} plus a multiple of the step {self.step!r}; the nearest is {nearest!r}"
+            )
+        return nearest
 
     def encode(self, value: float) -> tuple[float, ...]:
         """Code of ``value``."""
+        if self.step is not None:
+            return ((self._place(value) + 0.5) / self.size,)
         if self.log:
             low = math.log(self.low)
             return (_clip((math.log(value) - low) / (math.log(self.high) - low)),)
@@ -112,6 +146,8 @@ class Real:
 
     def quantile(self, u: float) -> float:
         """Value below which lies the share ``u`` of the range."""
+        if self.step is not None:
+            return self._at(_cell(u, int(self.size)))
         if u <= 0.0 or u >= 1.0:  # exact, which the logarithms are not
             return self.high if u >= 1.0 else self.low
         if self.log:
@@ -121,19 +157,33 @@ class Real:
         return min(max(x, self.low), self.high)
 
     def values(self) -> Iterator[float]:
-        """Refuse: a real parameter has no list of values."""
-        raise ValueError(f"{self!r} has infinitely many values and cannot be listed")
+        """All values of a parameter with a step, in order."""
+        if self.step is None:
+            raise ValueError(f"{self!r} has infinitely many values and cannot be listed")
+        return (self._at(i) for i in range(int(self.size)))
 
     def neighbours(self, value: float) -> list[float]:
-        """None: reals are searched by gradient."""
-        return []
+        """Values some steps away; none without a step, because reals are searched by gradient."""
+        if self.step is None:
+            return []
+        return [self._at(i) for i in _near(self._place(value), int(self.size))]
 
     def to_json(self) -> dict[str, Any]:
         """Description that `Space.from_json` reads."""
-        return {"type": "real", "low": self.low, "high": self.high, "log": self.log}
+        description = {"type": "real", "low": self.low, "high": self.high, "log": self.log}
+        return description if self.step is None else {**description, "step": self.step}
+
+    def _place(self, value: float) -> int:
+        """Number of the step nearest to ``value``, from 0."""
+        assert self.step is not None
+        return min(max(round((value - self.low) / self.step), 0), int(self.size) - 1)
+
+    def _at(self, i: int) -> float:
+        """Value on step number ``i``: 0.3, and not 0.1 added up three times."""
+        return float(Decimal(repr(self.low)) + i * Decimal(repr(self.step)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Integer:
     """An integer parameter between two bounds.
 
@@ -143,47 +193,67 @@ class Integer:
         Bounds, both included.
     log : bool
         Whether equal ratios, rather than equal differences, count as equal steps; needs ``low >= 1``.
+    step : int, optional
+        Only the values ``low``, ``low + step``, ``low + 2 * step``, ... up to ``high`` are allowed; not with ``log``.
 
     Examples
     --------
     >>> from tcgp import Integer
     >>> Integer(1, 4).encode(2)
     (0.375,)
+    >>> list(Integer(8, 64, step=16).values())
+    [8, 24, 40, 56]
     """
 
     low: int
     high: int
     log: bool = False
+    step: int | None = None
 
     def __post_init__(self) -> None:
         low, high = _as_int(self.low), _as_int(self.high)
         if low is None or high is None or low > high:
-            raise ValueError(f"Integer needs integers low <= high, got low={self.low!r}, high={self.high!r}")
+            raise ValueError(
+                f"Integer needs integers low <= high, got low={plain(self.low)}, high={plain(self.high)}"
+            )
         if high - low >= LARGEST_RANGE or max(abs(low), abs(high)) > 2 * LARGEST_RANGE:
             raise ValueError(
                 f"Integer must stay within 2**53 and span less than 2**52, got {low} to {high}; use a Real"
             )
         if self.log and low < 1:
-            raise ValueError(f"Integer with log=True needs low >= 1, got low={self.low!r}")
+            raise ValueError(f"Integer with log=True needs low >= 1, got low={plain(self.low)}")
+        step = None if self.step is None else _as_int(self.step)
+        _check_step("Integer", self.step, step, high - low, self.log)
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         object.__setattr__(self, "log", bool(self.log))
+        object.__setattr__(self, "step", step)
+
+    def __repr__(self) -> str:
+        return _short_repr(self)
+
+    @property
+    def continuous(self) -> bool:
+        """Whether every number between the bounds is a value: never."""
+        return False
 
     @property
     def width(self) -> int:
         """Number of coordinates of the code."""
-        return int(self.high > self.low)
+        return int(self.size > 1)
 
     @property
     def size(self) -> float:
         """Number of values."""
-        return self.high - self.low + 1
+        return (self.high - self.low) // (self.step or 1) + 1
 
     def check(self, value: object) -> int:
-        """``value`` as an int, if it is one between the bounds; ValueError if not."""
+        """``value`` as an int, if it is one between the bounds and on a step; ValueError if not."""
         number = _as_int(value)
         if number is None or not self.low <= number <= self.high:
             raise ValueError(f"{value!r} is not an integer between {self.low} and {self.high}")
+        if (number - self.low) % (self.step or 1):
+            raise ValueError(f"{value!r} is not {self.low} plus a multiple of the step {self.step}")
         return number
 
     def encode(self, value: int) -> tuple[float, ...]:
@@ -192,7 +262,7 @@ class Integer:
             return ()
         if self.log:
             return ((math.log(value) - self._log_low) / (self._log_high - self._log_low),)
-        return ((value - self.low + 0.5) / (self.high - self.low + 1),)
+        return (((value - self.low) // (self.step or 1) + 0.5) / self.size,)
 
     def decode(self, code: Sequence[float]) -> int:
         """Integer in whose cell ``code`` lies."""
@@ -203,22 +273,22 @@ class Integer:
         if self.log:
             value = round(math.exp(self._log_low + u * (self._log_high - self._log_low)))
         else:
-            value = self.low + math.floor(u * (self.high - self.low + 1))
+            return self.low + (self.step or 1) * _cell(u, int(self.size))
         return min(max(value, self.low), self.high)
 
     def values(self) -> Iterator[int]:
         """All integers, in order."""
-        return iter(range(self.low, self.high + 1))
+        return iter(range(self.low, self.high + 1, self.step or 1))
 
     def neighbours(self, value: int) -> list[int]:
         """Integers one step away and at doubling steps, so that a local search also crosses a wide range."""
-        steps = [2**k for k in range(max(self.high - self.low, 1).bit_length())]
-        moves = [value + sign * step for step in steps for sign in (-1, 1)]
-        return [v for v in moves if self.low <= v <= self.high]
+        step = self.step or 1
+        return [self.low + step * i for i in _near((value - self.low) // step, int(self.size))]
 
     def to_json(self) -> dict[str, Any]:
         """Description that `Space.from_json` reads."""
-        return {"type": "integer", "low": self.low, "high": self.high, "log": self.log}
+        description = {"type": "integer", "low": self.low, "high": self.high, "log": self.log}
+        return description if self.step is None else {**description, "step": self.step}
 
     @property
     def _log_low(self) -> float:
@@ -229,50 +299,70 @@ class Integer:
         return math.log(self.high + 0.5)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Categorical:
-    """A parameter that takes one of several unordered choices.
+    """A parameter that takes one of several choices.
 
     Parameters
     ----------
     choices : sequence of str, int, float, bool or None
         The choices, all different. Other objects are not allowed, because a journal cannot store them: use names,
         and look up the objects in your function.
+    ordered : bool
+        Whether neighbouring choices are similar: ``["coarse", "medium", "fine"]``.
 
     Examples
     --------
     >>> from tcgp import Categorical
     >>> Categorical(["red", "green", "blue"]).encode("green")
     (0.0, 1.0, 0.0)
+    >>> Categorical(["coarse", "medium", "fine"], ordered=True).encode("medium")
+    (0.5,)
     """
 
     choices: tuple[Value, ...]
+    ordered: bool = False
 
-    def __init__(self, choices: Iterable[Value]) -> None:
+    def __init__(self, choices: Iterable[Value], ordered: bool = False) -> None:
+        if not isinstance(ordered, bool):
+            raise ValueError(f"ordered must be True or False, got {plain(ordered)}")
         if isinstance(choices, str) or not isinstance(choices, Iterable):
-            raise ValueError(f"Categorical needs a sequence of choices, got {choices!r}; write [{choices!r}]")
-        plain = tuple(c.item() if isinstance(c, np.generic) else c for c in choices)
-        if not plain:
+            raise ValueError(
+                f"Categorical needs a sequence of choices, got {plain(choices)}; write [{plain(choices)}]"
+            )
+        values = tuple(c.item() if isinstance(c, np.generic) else c for c in choices)
+        if not values:
             raise ValueError("Categorical needs at least one choice, got none")
-        for choice in plain:
+        for choice in values:
             if (
                 not isinstance(choice, str | int | float | None)
                 or choice in (math.inf, -math.inf)
                 or choice != choice
             ):
                 raise ValueError(
-                    f"a choice must be a string, a finite number, a bool or None, got {choice!r}; "
+                    f"a choice must be a string, a finite number, a bool or None, got {plain(choice)}; "
                     "use a name for it and look it up in your function"
                 )
-        if len(set(plain)) < len(plain):
+        if len(set(values)) < len(values):
             raise ValueError(
-                f"the choices of a Categorical must all differ (1 equals True), got {list(plain)!r}"
+                f"the choices of a Categorical must all differ (1 equals True), got {plain(list(values))}"
             )
-        object.__setattr__(self, "choices", plain)
+        object.__setattr__(self, "choices", values)
+        object.__setattr__(self, "ordered", ordered)
+
+    def __repr__(self) -> str:
+        return _short_repr(self)
+
+    @property
+    def continuous(self) -> bool:
+        """Whether every number between the bounds is a value: never."""
+        return False
 
     @property
     def width(self) -> int:
         """Number of coordinates of the code."""
+        if self.ordered:
+            return int(len(self.choices) > 1)
         return len(self.choices) if len(self.choices) > 2 else len(self.choices) - 1
 
     @property
@@ -282,11 +372,11 @@ class Categorical:
 
     def check(self, value: object) -> Value:
         """The choice equal to ``value``; ValueError if there is none."""
-        plain = value.item() if isinstance(value, np.generic) else value
+        known = value.item() if isinstance(value, np.generic) else value
         for choice in self.choices:
-            if choice == plain:
+            if choice == known:
                 return choice
-        raise ValueError(f"{value!r} is not one of the choices {list(self.choices)!r}")
+        raise ValueError(f"{plain(value)} is not one of the choices {plain(list(self.choices))}")
 
     def place(self, value: Value) -> int:
         """Number of ``value`` in the list of choices, from 0."""
@@ -299,31 +389,38 @@ class Categorical:
     def encode(self, value: Value) -> tuple[float, ...]:
         """Code of ``value``."""
         index = self.place(value)
+        if self.ordered:
+            return ((index + 0.5) / len(self.choices),)[: self.width]
         if self.width <= 1:
             return (float(index),)[: self.width]
         return tuple(float(i == index) for i in range(self.width))
 
     def decode(self, code: Sequence[float]) -> Value:
         """Choice whose code is nearest to ``code``."""
+        if self.ordered:
+            return self.quantile(code[0] if self.width else 0.0)
         if self.width <= 1:
             return self.choices[int(self.width == 1 and code[0] >= 0.5)]
         return self.choices[int(np.argmax(code))]
 
     def quantile(self, u: float) -> Value:
         """Choice at the share ``u`` of the list."""
-        return self.choices[min(int(u * len(self.choices)), len(self.choices) - 1)]
+        return self.choices[_cell(u, len(self.choices))]
 
     def values(self) -> Iterator[Value]:
         """All choices, in order."""
         return iter(self.choices)
 
     def neighbours(self, value: Value) -> list[Value]:
-        """All other choices."""
+        """All other choices; of ordered ones those one place away and at doubling distances."""
+        if self.ordered:
+            return [self.choices[i] for i in _near(self.place(value), len(self.choices))]
         return [choice for choice in self.choices if choice != value]
 
     def to_json(self) -> dict[str, Any]:
         """Description that `Space.from_json` reads."""
-        return {"type": "categorical", "choices": list(self.choices)}
+        description = {"type": "categorical", "choices": list(self.choices)}
+        return {**description, "ordered": True} if self.ordered else description
 
 
 Dimension: TypeAlias = Real | Integer | Categorical
@@ -335,8 +432,8 @@ class Space:
     Parameters
     ----------
     dimensions : sequence, mapping, scipy.optimize.Bounds or Space
-        One `Real`, `Integer` or `Categorical` per parameter; a pair ``(low, high)`` means a `Real`. A mapping
-        gives each parameter a name.
+        One `Real`, `Integer` or `Categorical` per parameter; a pair ``(low, high)`` means a `Real`, and a plain
+        number, string or bool a parameter that is fixed. A mapping gives each parameter a name.
 
     Attributes
     ----------
@@ -368,7 +465,7 @@ class Space:
         elif isinstance(dimensions, Mapping):
             if not all(isinstance(name, str) and name for name in dimensions):
                 raise ValueError(
-                    f"the names of parameters must be non-empty strings, got {list(dimensions)!r}"
+                    f"the names of parameters must be non-empty strings, got {plain(list(dimensions))}"
                 )
             self.names, items = tuple(dimensions), list(dimensions.values())
         elif hasattr(dimensions, "lb") and hasattr(
@@ -379,9 +476,15 @@ class Space:
         elif isinstance(dimensions, Iterable) and not isinstance(dimensions, str):
             items = list(dimensions)
         else:
-            raise TypeError(f"bounds must be a sequence of (low, high) pairs or a Space, got {dimensions!r}")
+            raise TypeError(
+                f"bounds must be a sequence of (low, high) pairs or a Space, got {plain(dimensions)}"
+            )
         if not items:
             raise ValueError("a space needs at least one parameter, got none")
+        if all(isinstance(item, _FIXED) for item in items):
+            raise TypeError(
+                f"bounds must have a (low, high) pair for each parameter that is not fixed, got {plain(items)}"
+            )
         self.dimensions: tuple[Dimension, ...] = tuple(
             _as_dimension(item, self._label(i)) for i, item in enumerate(items)
         )
@@ -406,15 +509,37 @@ class Space:
             return f"Space({list(self.dimensions)!r})"
         return f"Space({dict(zip(self.names, self.dimensions, strict=True))!r})"
 
+    def _repr_html_(self) -> str:
+        from tcgp.views import ranges, view
+
+        names = self.names or [f"x{i}" for i in range(len(self))]
+        rows: list[tuple[str, list[str], bool]] = []
+        for name, d in zip(names, self.dimensions, strict=True):
+            choices = isinstance(d, Categorical)
+            labels = (
+                [str(v) for v in d.choices] if isinstance(d, Categorical) else [f"{d.low:g}", f"{d.high:g}"]
+            )
+            notes = (
+                ""
+                if isinstance(d, Categorical)
+                else " (log)"
+                if d.log
+                else f" (step {d.step:g})"
+                if d.step
+                else ""
+            )
+            rows.append((name + notes, labels, not choices))
+        return view("Space", {"parameters": len(self), "points": f"{self.size:g}"}, ranges(rows))
+
     @property
     def is_real(self) -> bool:
-        """Whether every parameter is a `Real`."""
-        return all(isinstance(d, Real) for d in self.dimensions)
+        """Whether every parameter is a `Real`, or fixed at a float."""
+        return all(isinstance(d, Real) or _is_fixed_float(d) for d in self.dimensions)
 
     @property
     def real_coordinates(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Which of the ``dim`` coordinates belong to `Real` parameters."""
-        return np.repeat([isinstance(d, Real) for d in self.dimensions], [d.width for d in self.dimensions])
+        """Which of the ``dim`` coordinates belong to `Real` parameters without a step."""
+        return np.repeat([d.continuous for d in self.dimensions], [d.width for d in self.dimensions])
 
     def check(self, point: object) -> Point:
         """The point as a plain list of valid values; ValueError naming the parameter if it is not one.
@@ -423,10 +548,10 @@ class Space:
         """
         if isinstance(point, Mapping):
             if self.names is None:
-                raise ValueError(f"the parameters have no names: give a list of values, got {point!r}")
+                raise ValueError(f"the parameters have no names: give a list of values, got {plain(point)}")
             if set(point) != set(self.names):
                 raise ValueError(
-                    f"a point needs exactly the parameters {list(self.names)!r}, got {list(point)!r}"
+                    f"a point needs exactly the parameters {list(self.names)!r}, got {plain(list(point))}"
                 )
             point = [point[name] for name in self.names]
         elif isinstance(point, np.ndarray):
@@ -434,7 +559,7 @@ class Space:
         elif isinstance(point, numbers.Real) and len(self) == 1:
             point = [point]
         if not isinstance(point, Sequence) or isinstance(point, str) or len(point) != len(self):
-            raise ValueError(f"a point needs {len(self)} values, one per parameter, got {point!r}")
+            raise ValueError(f"a point needs {len(self)} values, one per parameter, got {plain(point)}")
         values = []
         for i, (dimension, value) in enumerate(zip(self.dimensions, point, strict=True)):
             try:
@@ -442,6 +567,14 @@ class Space:
             except ValueError as error:
                 raise ValueError(f"{self._label(i)}: {error}") from None
         return values
+
+    def contains(self, point: object) -> bool:
+        """Whether `check` accepts the point."""
+        try:
+            self.check(point)
+        except ValueError:
+            return False
+        return True
 
     def encode(self, points: Iterable[Sequence[Value]]) -> FloatArray:
         """Codes of points.
@@ -519,9 +652,13 @@ class Space:
 
         A dict if the parameters have names, an array if all are real, and a list otherwise.
         """
-        if self.names is not None:
-            return dict(zip(self.names, point, strict=True))
-        return np.array(point, dtype=np.float64) if self.is_real else list(point)
+        if self.names is None and self.is_real:
+            return np.array(point, dtype=np.float64)
+        return self.as_named(point)
+
+    def as_named(self, point: Point) -> dict[str, Value] | list[Value]:
+        """The point as a dict if the parameters have names, and as a list otherwise."""
+        return list(point) if self.names is None else dict(zip(self.names, point, strict=True))
 
     def to_json(self) -> dict[str, Any]:
         """Description made of dicts, lists, strings and numbers; floats keep every bit through JSON."""
@@ -557,14 +694,19 @@ class Space:
 
 
 def _as_dimension(item: object, label: str) -> Dimension:
-    """A dimension, from itself or from a (low, high) pair."""
+    """A dimension, from itself, from a (low, high) pair, or from the value at which it is fixed."""
     if isinstance(item, Real | Integer | Categorical):
         return item
+    if isinstance(item, _FIXED):
+        try:
+            return Categorical([item])
+        except ValueError as error:
+            raise ValueError(f"{label}: {error}") from None
     try:
         low, high = cast(tuple[float, float], item)
     except (TypeError, ValueError):
         raise TypeError(
-            f"{label} must be a Real, an Integer, a Categorical or a (low, high) pair, got {item!r}"
+            f"{label} must be a Real, an Integer, a Categorical, a (low, high) pair or a fixed value, got {plain(item)}"
         ) from None
     try:
         return Real(low, high)
@@ -610,6 +752,48 @@ def _as_int(value: object) -> int | None:
     if number is None or not number.is_integer():
         return None
     return int(value) if isinstance(value, numbers.Integral) else int(number)
+
+
+def _short_repr(dimension: Dimension) -> str:
+    """A dimension as it is written, without what is left at its default."""
+    given = [(f.name, getattr(dimension, f.name), f.default) for f in fields(dimension)]
+    return f"{type(dimension).__name__}({', '.join(f'{n}={v!r}' for n, v, default in given if v != default)})"
+
+
+def _is_fixed_float(dimension: Dimension) -> bool:
+    return (
+        isinstance(dimension, Categorical)
+        and len(dimension.choices) == 1
+        and type(dimension.choices[0]) is float
+    )
+
+
+def _check_step(kind: str, given: object, step: float | None, extent: float, log: bool) -> None:
+    """Refuse a step that leaves fewer than two values or too many, or that goes with a logarithmic scale."""
+    if given is None:
+        return
+    if log:
+        raise ValueError(f"{kind} takes log=True or a step, not both, got step={plain(given)}")
+    if step is None or not 0.0 < step <= extent or extent / step >= LARGEST_RANGE:
+        raise ValueError(
+            f"{kind} needs a step between 0 and high - low = {extent!r}, got step={plain(given)}"
+        )
+
+
+def _n_steps(extent: float, step: float) -> int:
+    """Number of values on steps, where 10 times 0.1 reaches 1."""
+    return math.floor(extent / step + ON_STEP) + 1
+
+
+def _cell(u: float, n: int) -> int:
+    """Number of the cell, of n equal ones, in which the share ``u`` lies."""
+    return min(max(math.floor(u * n), 0), n - 1)
+
+
+def _near(i: int, n: int) -> list[int]:
+    """Places, of n, that are one or a power of two away from place ``i``."""
+    steps = [2**k for k in range(max(n - 1, 1).bit_length())]
+    return [j for step in steps for j in (i - step, i + step) if 0 <= j < n]
 
 
 def _clip(u: float) -> float:

@@ -39,13 +39,13 @@ def write_spec(folder, code, *, budget=12, top="", tables=TWO_REALS, arguments=(
     return path
 
 
-def command(*arguments, **options):
+def command(*arguments, stderr=subprocess.PIPE, **options):
     """Start the command in a process of its own."""
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     return subprocess.Popen(
         [sys.executable, "-m", "tcgp", *map(str, arguments)],
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=stderr,
         text=True,
         env=environment,
         **options,

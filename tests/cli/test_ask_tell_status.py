@@ -37,8 +37,8 @@ def test_asking_and_telling_by_hand_is_the_optimizer(campaign, capsys):
     for i in range(8):
         (proposal,) = ask(capsys, journal, *(["--spec", spec] if i == 0 else []))
         x = reference.ask()
-        assert proposal == {"id": i, "x": dict(zip("xy", x, strict=True))}
-        value = (x[0] - 0.3) ** 2 - x[1]
+        assert proposal == {"id": i, "x": x}
+        value = (x["x"] - 0.3) ** 2 - x["y"]
         assert main(["tell", str(journal), str(i), repr(value)]) == 0
         reference.tell(x, value)
     assert main(["status", str(journal), "--json"]) == 0

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import numpy as np
 import pytest
 from commands import (
@@ -72,7 +75,7 @@ def test_the_table_of_a_campaign_can_be_diagnosed(tmp_path, capsys):
         ("", [], "is empty"),
         ("1,2\n3,4\n5,6\n7,8\n", [], "has no header"),
         ("a\n1\n2\n3\n", [], "one column only"),
-        ("a;y\n1;2\n", [], "one column only"),
+        ("a|y\n1|2\n", [], "one column only"),
         ("a,a,y\n1,1,1\n", [], "column 2 of"),
         ("a,,y\n1,1,1\n", [], "column 2 of"),
         ("a,y\n1,2\n3,4,5\n", [], "line 3 of"),
@@ -98,3 +101,39 @@ def test_a_bad_table_is_refused_with_line_and_column(text, arguments, words, tmp
     line = said(capsys)[-1]
     assert line.startswith("tcgp: error: ")
     assert words in line
+
+
+def test_the_report_and_the_diagnosis_of_a_journal_agree(tmp_path, capsys):
+    from tcgp.report import report_from_journal
+
+    journal, page = tmp_path / "run.jsonl", tmp_path / "run.html"
+    space = {"a": (0.0, 1.0), "b": tcgp.Real(0.01, 1.0, log=True), "c": (0.0, 1.0)}
+    tcgp.minimize(lambda p: np.sin(6.0 * p["a"]) + p["b"], space, n_evals=24, rng=0, journal=journal)
+    assert main(["diagnose", str(journal)]) == 0
+    said = capsys.readouterr().out
+    report_from_journal(journal, page)
+    data = json.loads(re.search(r'id="data"[^>]*>(.*?)</script>', page.read_text(), re.DOTALL)[1])
+    verdict = said.split("Importance")[0].strip()
+    assert data["calibration"]["details"].strip() == verdict
+    totals = {
+        p["name"]: item["total"] for p, item in zip(data["parameters"], data["importance"], strict=True)
+    }
+    shown = {line.split()[0]: float(line.split()[1]) for line in said.splitlines()[-3:]}
+    assert shown == pytest.approx(totals, abs=0.006)
+    assert totals["a"] > totals["c"]
+    assert main(["diagnose", str(journal), "--method", "regp"]) == 0
+    assert "the report judges the model that the run uses" in capsys.readouterr().out
+
+
+def test_bounds_may_be_logarithmic(tmp_path, capsys):
+    rate = np.geomspace(1e-3, 1e3, 20)
+    path = tmp_path / "runs.csv"
+    path.write_text(
+        "rate;other;y\n" + "".join(f"{r};{(7 * i) % 20};{np.log(r)}\n" for i, r in enumerate(rate))
+    )
+    assert main(["diagnose", str(path), "--bounds", "rate=1e-3:1e3:log", "--method", "gp"]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("rate")]
+    assert float(line.split()[1]) > 0.98  # on a linear scale half of the data would be one point
+    assert main(["diagnose", str(path), "--bounds", "rate=-1:1e3:log"]) == 2
+    assert "--bounds rate: Real with log=True needs low > 0" in capsys.readouterr().err
+    assert main(["diagnose", str(path), "--bounds", "rate=1:1e3:lin"]) == 2

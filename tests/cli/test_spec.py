@@ -12,6 +12,7 @@ from commands import (
     write_spec,
 )
 
+import tcgp
 from tcgp.cli import main
 from tcgp.cli.console import parse_duration
 from tcgp.cli.spec import EXAMPLE, load_spec
@@ -33,10 +34,30 @@ def test_the_example_spec_is_valid_and_explains_every_key(tmp_path):
     ]
     # A key stands where a pattern does, and one value where outputs do: tests/cli/test_constrained_campaigns.py.
     goals = ("objective = ", "constraints = ", "outputs = ", "[outputs]", "mass = ", "stress = ")
-    bare = [line for line in bare if not line.startswith((*goals, "key = ", "                "))]
+    others = ("mesh = ", "length = ", "height = ")  # parameters that the command does not use
+    bare = [line for line in bare if not line.startswith((*goals, *others, "key = ", "                "))]
     path.write_text("\n".join(bare))
     load_spec(str(path))
     assert all(f"{key} =" in EXAMPLE or f"[{key}]" in EXAMPLE for key in KEYS)
+
+
+def test_parameters_with_steps_ordered_ones_and_fixed_ones(tmp_path):
+    lines = [line[2:] for line in EXAMPLE.splitlines() if line.startswith(("# mesh", "# length", "# height"))]
+    path = tmp_path / "spec.toml"
+    path.write_text(
+        "\n".join(
+            ["[parameters]", *lines, 'kind = "steel"', "n = {type = 'integer', low = 0, high = 9, step = 3}"]
+        )
+    )
+    space = load_spec(str(path)).space
+    expected = {
+        "mesh": tcgp.Categorical(["coarse", "medium", "fine"], ordered=True),
+        "length": tcgp.Real(0.0, 5.0, step=0.25),
+        "height": 2.5,
+        "kind": "steel",
+        "n": tcgp.Integer(0, 9, step=3),
+    }
+    assert space == tcgp.Space(expected)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +87,17 @@ def test_the_example_spec_is_valid_and_explains_every_key(tmp_path):
         ),
         ("[parameters]\nx = {choices = []}", "at least one choice"),
         ("[parameters]\nx = {choices = [2020-01-01]}", "a choice must be a string"),
-        ("[parameters]\nx = 3", "parameter 'x' must be a table"),
+        ("[parameters]\nx = [3]", "parameter 'x' must be a table"),
+        ("[parameters]\nx = 3\ny = 'steel'", "every parameter is fixed"),
+        (
+            "[parameters]\ny = {low = 0, high = 1}\nx = nan",
+            "parameter 'x': a choice must be a string, a finite",
+        ),
+        ("[parameters]\nx = {low = 0, high = 1, step = 2}", "parameter 'x': Real needs a step between 0"),
+        (
+            "[parameters]\nx = {choices = [1, 2], ordered = 1}",
+            "'ordered' of parameter 'x' must be true or false",
+        ),
         ("[parameters]\nx = {low = 0, high = 1}\nbudget = 9", "belongs above the first [table]"),
         ("[parameters]\nspec_dir = {low = 0, high = 1}", "needs another name"),
         ("[parameters]\n'{x}' = {low = 0, high = 1}", "needs another name"),

@@ -46,7 +46,7 @@ def test_convergence_is_that_of_the_best_that_keeps_all_constraints(constrained)
 def test_samples_tell_apart_what_violates_a_constraint_and_star_the_best_that_does_not(constrained):
     figure = plotting.plot_samples(constrained)
     ax = figure.axes[0]
-    widths, ok = np.array([x[0] for x in constrained.x_iters]), constrained.feasible
+    widths, ok = np.array([next(iter(x.values())) for x in constrained.x_iters]), constrained.feasible
     for collection, which in zip(ax.collections, (ok, ~ok), strict=False):
         expected = np.column_stack((widths, constrained.func_vals))[which]
         np.testing.assert_allclose(np.asarray(collection.get_offsets()), expected)

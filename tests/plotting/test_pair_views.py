@@ -49,9 +49,9 @@ def test_samples_show_each_evaluation_at_its_place_and_order(mixed):
     assert len(axes) == 6
     ok = np.isfinite(mixed.func_vals)
     assert not ok.all()  # or nothing is tested of failures
-    step = np.array([x[0] for x in mixed.x_iters])
-    order = np.array([x[1] for x in mixed.x_iters])
-    scheme = np.array([CHOICES.index(x[2]) for x in mixed.x_iters])
+    step = np.array([next(iter(x.values())) for x in mixed.x_iters])
+    order = np.array([list(x.values())[1] for x in mixed.x_iters])
+    scheme = np.array([CHOICES.index(list(x.values())[2]) for x in mixed.x_iters])
     columns = {0: (step, mixed.func_vals), 1: (step, order), 3: (step, scheme), 4: (order, scheme)}
     for i, (x, y) in columns.items():
         np.testing.assert_allclose(offsets(axes[i]), np.column_stack((x, y))[ok])
@@ -104,7 +104,7 @@ def test_partial_dependence_agrees_with_a_loop(mixed):
     space = mixed.optimizer.space
     model = pairs.fit_to_run(mixed)
     ok = np.isfinite(mixed.func_vals)
-    codes = space.encode([x for x, kept in zip(mixed.x_iters, ok, strict=True) if kept])
+    codes = space.encode([list(x.values()) for x, kept in zip(mixed.x_iters, ok, strict=True) if kept])
     same = fit_model(codes, mixed.func_vals[ok], "auto", bounds=[(0.0, 1.0)] * space.dim)
     shares = np.random.default_rng(3).random((7, 3))
     fast = pairs.partial_dependence(model, space, shares, {1: [0.1, 0.9], 2: [0.2, 0.8]})

@@ -312,7 +312,8 @@ def runs() -> Iterator[tuple[str, Callable[[], Points]]]:
 
 def plain(points: Points) -> Points:
     """Points as JSON gives them back."""
-    return json.loads(json.dumps([[_plain(value) for value in point] for point in points]))
+    values = (point.values() if isinstance(point, dict) else point for point in points)
+    return json.loads(json.dumps([[_plain(value) for value in point] for point in values]))
 
 
 def _plain(value: Any) -> Any:

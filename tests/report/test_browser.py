@@ -276,6 +276,27 @@ def test_a_run_can_be_watched_until_it_ends(
     assert page.evaluate("window.stays") is True
 
 
+def test_a_page_whose_writer_is_gone_turns_grey(tmp_path: Path, open_page: Callable[..., Any]) -> None:
+    path = tmp_path / "run.html"
+    optimizer = Optimizer([(0.0, 1.0)], rng=0)
+    optimizer.tell(optimizer.ask(), 1.0)
+    data = report_data(optimizer, State(running=True, text="running", refresh=600.0, patience=60.0))
+    path.write_text(render(data), encoding="utf-8")
+    page = open_page(path)
+    assert page.locator(".status").inner_text() == "● running"
+    assert page.locator("html.stale").count() == 0
+    data["state"]["written"] -= 120.0
+    path.write_text(render(data), encoding="utf-8")
+    page = open_page(path)
+    assert page.locator(".status").inner_text().startswith("○ no news since 2")
+    assert "grayscale" in page.evaluate("getComputedStyle(document.querySelector('main')).filter")
+    writer_module.renew(path)
+    assert open_page(path).locator(".status").inner_text() == "● running"
+    data["state"].update(running=False, text="done")
+    path.write_text(render(data), encoding="utf-8")
+    assert open_page(path).locator(".status").inner_text() == "■ finished"
+
+
 def test_report_of_a_journal_is_drawn(tmp_path: Path, open_page: Callable[..., Any]) -> None:
     journal, path = tmp_path / "run.jsonl", tmp_path / "run.html"
     tcgp.minimize(lambda x: (x[0] - 0.3) ** 2, [(0.0, 1.0)], n_evals=9, n_initial=5, rng=0, journal=journal)
@@ -401,7 +422,7 @@ def test_where_no_point_keeps_all_constraints_the_nearest_are_shown(
     )
     for _ in range(6):
         x = optimizer.ask()
-        optimizer.tell(x, {"mass": x[0], "stress": 1.0 + (x[0] - 0.4) ** 2})
+        optimizer.tell(x, {"mass": x["x"], "stress": 1.0 + (x["x"] - 0.4) ** 2})
     path.write_text(
         render(report_data(optimizer, State(running=False, text="stopped"), fit=True)), encoding="utf-8"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,31 @@ def test_page_is_written_before_each_evaluation_and_says_what_is_under_way(tmp_p
     assert [n for n, _, _ in seen] == [0, 1, 2, 3, 4, 5]
     assert {pending for _, pending, _ in seen} == {1}
     assert all(refresh > 0 for _, _, refresh in seen)
+
+
+def test_page_says_that_the_run_is_at_work_however_long_an_evaluation_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer_module, "HEARTBEAT", 0.01)
+    path = tmp_path / "run.html"
+    written = []
+
+    def fun(x: Any) -> float:
+        first = embedded(path)["state"]["written"]
+        deadline = time.monotonic() + 60.0
+        while embedded(path)["state"]["written"] == first and time.monotonic() < deadline:
+            time.sleep(0.01)
+        written.append((first, embedded(path)["state"]["written"]))
+        return square(x)
+
+    space = {'"written":1': (0.0, 1.0)}  # a name that looks like the time is left alone
+    tcgp.minimize(lambda p: fun(list(p.values())), space, n_evals=2, rng=0, report=path)
+    assert len(written) == 2
+    assert all(later > first for first, later in written)
+    data = embedded(path)
+    assert data["parameters"][0]["name"] == '"written":1'
+    time.sleep(0.05)
+    assert embedded(path) == data  # nobody writes any more
 
 
 def test_page_of_a_finished_run_says_why_it_ended_and_rests(tmp_path: Path) -> None:

@@ -36,7 +36,11 @@ Every run has its own directory, which keeps its input and output. A run that cr
 no valid number counts as failed, and the search continues elsewhere.
 
 Everything is kept in a journal, synced to disk after each run: stop whenever you like (Ctrl-C), and the same
-command goes on exactly as if it had not been stopped.
+command goes on exactly as if it had not been stopped. The first Ctrl-C waits for the runs under way; a second one,
+or SIGTERM, leaves them running for the same command to adopt.
+
+If the first three runs end normally without a value, the search stops: say where the value is, and the same command
+reads it from the runs that were made.
 """
 
 MINIMIZE_EPILOG = """\
@@ -63,6 +67,7 @@ files, next to the spec:
 examples:
   tcgp minimize --example > spec.toml        a spec with every key explained
   tcgp minimize spec.toml --dry-run          show what would be run
+  tcgp minimize spec.toml --try              make one run, and show what is read of it
   tcgp minimize spec.toml --workers 4        four runs at a time
   tcgp minimize spec.toml --report run.html  a page to watch the run in a browser
   tcgp minimize spec.toml --budget 100       continue with a larger budget
@@ -90,12 +95,29 @@ examples:
   tcgp tell run.jsonl 3 mass=12.7 stress=210                     all outputs, if the objective is one of them
   tcgp tell run.jsonl 3 --failed "did not converge"
   tcgp tell run.jsonl --x '{"width": 0.5, "layers": 3}' 12.7     a run made earlier, never asked for
+  tcgp tell run.jsonl 3 --correct 1.27                           12.7 was wrong; the journal keeps both
+"""
+
+IMPORT_DESCRIPTION = """\
+Bring runs along that were made elsewhere: a CSV file, an older journal, or an Optuna study. Parameters and outputs go
+by the names of the columns. Either all rows are taken or none, and what the journal has already is not taken twice.
+"""
+
+IMPORT_EPILOG = """\
+A CSV file has a header and one row per run, its cells separated by commas, semicolons or tabs. A row without a value is
+left out, unless a column 'reason' says why the run failed. Parameters that are fixed in the spec need no column.
+
+examples:
+  tcgp import run.jsonl --spec spec.toml old.csv                  begin or continue a journal with old runs
+  tcgp import run.jsonl old.csv --objective drag                  the values stand in the column 'drag'
+  tcgp import spec.tcgp/journal.jsonl --spec spec.toml old.jsonl  then: tcgp minimize spec.toml
+  tcgp import run.jsonl sqlite:///trials.db --study wing          the trials of an Optuna study
 """
 
 STATUS_EPILOG = """\
 examples:
   tcgp status run.jsonl
-  tcgp status spec.tcgp/journal.jsonl            also while tcgp minimize is at work
+  tcgp status spec.toml                          or spec.tcgp: also while tcgp minimize is at work
   tcgp status run.jsonl --csv runs.csv           every run as a table
 """
 
@@ -121,7 +143,7 @@ tcgp status --csv.
 
 examples:
   tcgp diagnose runs.csv
-  tcgp diagnose runs.csv --objective drag --bounds width=0.1:10 angle=-5:5 --delta 0.1
+  tcgp diagnose runs.csv --objective drag --bounds width=0.1:10:log angle=-5:5 --delta 0.1
   tcgp diagnose spec.tcgp/journal.jsonl --plot calibration.png
 """
 
@@ -157,6 +179,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_minimize(commands)
     _add_ask(commands)
     _add_tell(commands)
+    _add_import(commands)
     _add_status(commands)
     _add_report(commands)
     _add_diagnose(commands)
@@ -218,6 +241,12 @@ def _add_minimize(commands: Any) -> None:
     parser.add_argument(
         "--dry-run", action="store_true", help="check the spec and show the first command, without running it"
     )
+    parser.add_argument(
+        "--try",
+        dest="try_once",
+        action="store_true",
+        help="make one run and show what is read of it; a value is kept",
+    )
     parser.add_argument("--example", action="store_true", help="print a spec with every key explained")
     parser.set_defaults(module="tcgp.cli.minimize")
 
@@ -241,7 +270,8 @@ def _add_tell(commands: Any) -> None:
         help="report a result",
         description="Report the result at a point: its value, its outputs, or that it failed.",
         epilog=TELL_EPILOG,
-        usage="tcgp tell [-h] JOURNAL (ID | --x JSON) (VALUE | NAME=VALUE ... | --failed REASON) [--took TIME]",
+        usage="tcgp tell [-h] JOURNAL (ID | --x JSON) (VALUE | NAME=VALUE ... | --failed REASON) [--took TIME] "
+        "[--correct]",
     )
     parser.add_argument("journal", metavar="JOURNAL", help="file that keeps the campaign")
     parser.add_argument(
@@ -249,6 +279,9 @@ def _add_tell(commands: Any) -> None:
     )
     parser.add_argument("--x", metavar="JSON", help="parameters of a point that was not asked for")
     parser.add_argument("--failed", metavar="REASON", help="the run failed, and why")
+    parser.add_argument(
+        "--correct", action="store_true", help="put right what was told of the point; the journal keeps both"
+    )
     parser.add_argument(
         "--took",
         type=_duration,
@@ -258,14 +291,38 @@ def _add_tell(commands: Any) -> None:
     parser.set_defaults(module="tcgp.cli.tell")
 
 
+def _add_import(commands: Any) -> None:
+    parser = commands.add_parser(
+        "import",
+        help="take runs that were made elsewhere into a journal",
+        description=IMPORT_DESCRIPTION,
+        epilog=IMPORT_EPILOG,
+    )
+    parser.add_argument("journal", metavar="JOURNAL", help="file that keeps the campaign")
+    parser.add_argument("data", metavar="DATA", help="CSV file, journal, or URL of a storage of Optuna")
+    parser.add_argument("--spec", metavar="SPEC.toml", help="parameters; needed to begin a journal")
+    parser.add_argument(
+        "--objective", metavar="COLUMN", help="column of the values, if it is not the only one left"
+    )
+    parser.add_argument("--study", metavar="NAME", help="study in that storage, if there are several")
+    parser.add_argument(
+        "--skip", action="store_true", help="leave out rows that cannot be used, and say which"
+    )
+    parser.set_defaults(module="tcgp.cli.import_data")
+
+
 def _add_status(commands: Any) -> None:
     parser = commands.add_parser(
         "status",
         help="show the best value so far, and pending points",
-        description="Say how a campaign stands.",
+        description="Say how a campaign stands, and whether a process is at work on it.",
         epilog=STATUS_EPILOG,
     )
-    parser.add_argument("journal", metavar="JOURNAL", help="file that keeps the campaign")
+    parser.add_argument(
+        "journal",
+        metavar="CAMPAIGN",
+        help="its journal, its directory, or the spec that tcgp minimize was given",
+    )
     parser.add_argument("--json", action="store_true", help="as one JSON object")
     parser.add_argument("--csv", metavar="FILE", help="also write every run to a CSV file")
     parser.set_defaults(module="tcgp.cli.status")
@@ -279,7 +336,9 @@ def _add_report(commands: Any) -> None:
         epilog=REPORT_EPILOG,
     )
     parser.add_argument(
-        "journal", metavar="JOURNAL", help="file that keeps the campaign, or the URL of an Optuna storage"
+        "journal",
+        metavar="CAMPAIGN",
+        help="its journal, its directory or its spec; or the URL of an Optuna storage",
     )
     parser.add_argument(
         "--output", metavar="FILE", help="page to write (default: next to the journal, with suffix .html)"
@@ -304,7 +363,7 @@ def _add_diagnose(commands: Any) -> None:
     parser.add_argument("data", metavar="DATA.csv", help="table of runs, or a journal")
     parser.add_argument("--objective", metavar="COLUMN", help="column of the values (default: the last)")
     parser.add_argument("--ignore", nargs="+", default=[], metavar="COLUMN", help="columns to leave out")
-    parser.add_argument("--method", choices=METHODS, default="tcgp", help="default tcgp")
+    parser.add_argument("--method", choices=METHODS, help="default: that of the journal, or tcgp")
     parser.add_argument(
         "--delta", type=float, metavar="P", help="level of the quantile used as threshold (default 0.05)"
     )
@@ -313,7 +372,7 @@ def _add_diagnose(commands: Any) -> None:
         nargs="+",
         default=[],
         metavar="NAME=LOW:HIGH",
-        help="box of the parameters (default: the range of the data)",
+        help="box of the parameters (default: the range of the data); NAME=LOW:HIGH:log for a logarithmic scale",
     )
     parser.add_argument("--plot", metavar="FILE", help="picture, such as calibration.png")
     parser.set_defaults(module="tcgp.cli.diagnose")
@@ -385,7 +444,9 @@ def arrange(arguments: list[str]) -> list[str]:
     front, back = [], []
     rest = iter(protected)
     for text in rest:
-        if text in ("--x", "--failed", "--took"):
+        if text == "--correct":
+            back.append(text)
+        elif text in ("--x", "--failed", "--took"):
             back += [text, *itertools.islice(rest, 1)]
         else:
             front.append(text)

@@ -23,6 +23,5 @@ def run(options: argparse.Namespace) -> int:
             except SpaceExhausted as error:
                 note(str(error))
                 return WITHOUT_SUCCESS
-            x = proposal.x if optimizer.space.names is None else optimizer.space.as_argument(proposal.x)
-            print(json.dumps({"id": proposal.id, "x": x}), flush=True)
+            print(json.dumps({"id": proposal.id, "x": optimizer.space.as_named(proposal.x)}), flush=True)
     return DONE

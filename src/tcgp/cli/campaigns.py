@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from tcgp._text import printable, shorten
 from tcgp.cli.console import UsageError
 from tcgp.cli.spec import Spec
 from tcgp.goals import parameter_names
-from tcgp.optimizer import Campaign, Evaluation, JournalError, JournalInUse, Optimizer, read_campaign
+from tcgp.optimizer import Campaign, Evaluation, JournalError, JournalInUse, Optimizer, Retry, read_campaign
 from tcgp.space import Point
 
 __all__ = [
     "check_spec",
+    "default_journal",
+    "describe_corrections",
     "describe_counts",
     "describe_failures",
     "describe_goals_at",
+    "describe_retries",
     "failures_by_reason",
+    "find_journal",
     "labelled",
     "named",
     "open_optimizer",
     "read",
 ]
 
+JOURNAL = "journal.jsonl"
 PATIENCE = 60.0  # seconds to wait for a journal in use: jobs of a scheduler may all end at once
 LONGEST_LIST = 12  # of reasons, and of run numbers after a reason
 
@@ -40,6 +47,31 @@ def read(path: str | os.PathLike[str]) -> Campaign:
         raise UsageError(f"the journal {str(path)!r} cannot be read: {error.strerror}") from None
     except JournalError as error:
         raise UsageError(str(error)) from None
+
+
+def find_journal(path: str | os.PathLike[str]) -> Path:
+    """The journal that is meant: by its name, by the directory of its campaign, or by the spec beside it."""
+    place = Path(path)
+    if place.suffix == ".toml" and place.is_file():
+        return _that_exists(default_journal(place), f"the spec {str(path)!r} has no campaign yet")
+    if not place.is_dir():
+        return place
+    found = [place / JOURNAL] if (place / JOURNAL).exists() else sorted(place.glob(f"*.tcgp/{JOURNAL}"))
+    if len(found) > 1:
+        names = ", ".join(str(journal.parent) for journal in found)
+        raise UsageError(f"the directory {str(path)!r} holds several campaigns: name one of {names}")
+    return _that_exists(found[0] if found else None, f"the directory {str(path)!r} holds no campaign")
+
+
+def default_journal(spec: Path) -> Path:
+    """Where the journal of a spec is, unless it was put elsewhere."""
+    return spec.with_suffix(".tcgp") / JOURNAL
+
+
+def _that_exists(journal: Path | None, otherwise: str) -> Path:
+    if journal is None or not journal.exists():
+        raise UsageError(f"{otherwise}: name its journal")
+    return journal
 
 
 def named(campaign: Campaign, x: Point) -> dict[str, Any]:
@@ -63,7 +95,8 @@ def describe_counts(campaign: Campaign) -> str:
     text = f"{n}: {n - n_failed} succeeded, {n_failed} failed"
     if history.goals.limits:
         text += f"; {int(history.feasible.sum())} keep all constraints"
-    return text + (f"; {len(history.pending)} pending" if history.pending else "")
+    text += f"; {len(history.pending)} pending" if history.pending else ""
+    return text + (f"; {len(history.outside)} more outside the present bounds" if history.outside else "")
 
 
 def describe_goals_at(campaign: Campaign, evaluation: Evaluation) -> list[str]:
@@ -71,6 +104,17 @@ def describe_goals_at(campaign: Campaign, evaluation: Evaluation) -> list[str]:
     outputs = [f"{name} = {value!r}" for name, value in (evaluation.outputs or {}).items()]
     margins = [str(margin) for margin in campaign.history.margins(evaluation)]
     return [*labelled("outputs", outputs), *labelled("constraints", margins)]
+
+
+def describe_corrections(campaign: Campaign) -> list[str]:
+    """One line for each value that was corrected."""
+    lines = []
+    for correction in campaign.history.corrections[-LONGEST_LIST:]:
+        before, after = correction.before, correction.after
+        which = json.dumps(named(campaign, after.x)) if after.id is None else f"id {after.id}"
+        lines.append(f"{which} from {before.outcome()} to {after.outcome()}")
+    n_more = len(campaign.history.corrections) - len(lines)
+    return ([f"{n_more} earlier ones, which the journal has"] if n_more else []) + lines
 
 
 def labelled(label: str, lines: Sequence[str]) -> list[str]:
@@ -89,8 +133,19 @@ def describe_failures(campaign: Campaign) -> list[str]:
     return lines + ([f"{n_more} x other reasons, which the journal has"] if n_more else [])
 
 
-def _numbers(group: list[Evaluation]) -> str:
-    numbers = [str(evaluation.id) for evaluation in group if evaluation.id is not None]
+def describe_retries(campaign: Campaign) -> list[str]:
+    """One line for each reason why attempts failed and were made again."""
+    groups: dict[str, list[Retry]] = {}
+    for retry in campaign.history.retries:
+        groups.setdefault(retry.reason or "no reason given", []).append(retry)
+    return [
+        f"{len(group)} x {printable(shorten(reason, 200))}{_numbers(group)}"
+        for reason, group in list(groups.items())[:LONGEST_LIST]
+    ]
+
+
+def _numbers(group: Sequence[Evaluation | Retry]) -> str:
+    numbers = list(dict.fromkeys(str(item.id) for item in group if item.id is not None))
     if not numbers:
         return ""
     shown = ", ".join(numbers[:LONGEST_LIST]) + (", ..." if len(numbers) > LONGEST_LIST else "")
@@ -98,10 +153,10 @@ def _numbers(group: list[Evaluation]) -> str:
 
 
 @contextmanager
-def open_optimizer(path: str, spec: Spec | None = None) -> Iterator[Optimizer]:
+def open_optimizer(path: str, spec: Spec | None = None, *, reoffer: bool = False) -> Iterator[Optimizer]:
     """The optimizer of a journal; a new one if the spec is given and the journal is not there.
 
-    Pending points stay pending: they are being evaluated somewhere.
+    Pending points stay pending, since they are being evaluated somewhere, unless they are to be offered again.
     """
     exists = os.path.exists(path) and os.path.getsize(path) > 0
     if not exists and spec is None:
@@ -110,18 +165,22 @@ def open_optimizer(path: str, spec: Spec | None = None) -> Iterator[Optimizer]:
         check_spec(spec, path)
     try:
         if exists or spec is None:
-            optimizer = _patiently(lambda: Optimizer.resume(path, reoffer=False))
+            space = None if spec is None else spec.space
+            optimizer = _patiently(lambda: Optimizer.resume(path, reoffer=reoffer, space=space))
         else:
             optimizer = Optimizer(spec.space, rng=spec.seed, journal=path, **asdict(spec.completed_settings))
         with optimizer:
+            for x in () if spec is None else spec.x0:
+                optimizer.enqueue(x)
             yield optimizer
     except JournalError as error:
         raise UsageError(str(error)) from None
 
 
 def check_spec(spec: Spec, path: str | os.PathLike[str]) -> None:
-    """Refuse to continue a journal that was begun with another spec."""
-    for what, before, now in _differences(spec, read(path)):
+    """Refuse to continue a journal that was begun with another spec; other bounds are no other spec."""
+    campaign = read(path)
+    for what, before, now in _differences(spec, campaign):
         raise UsageError(
             f"the journal {str(path)!r} was begun with another spec: {what} was {before} and is now {now}; "
             "give another --journal, or move the old one away"
@@ -134,9 +193,6 @@ def _differences(spec: Spec, campaign: Campaign) -> Iterator[tuple[str, object, 
     if before != now:
         yield "the list of parameters", before, now
         return
-    for name, theirs, ours in zip(now, campaign.space.dimensions, spec.space.dimensions, strict=True):
-        if theirs != ours:
-            yield f"parameter {name!r}", theirs, ours
     journaled = asdict(campaign.settings)
     for name, value in asdict(spec.settings).items():
         by_default = name == "n_initial" and value is None

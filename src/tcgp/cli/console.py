@@ -111,23 +111,23 @@ def warnings_on_stderr(max_failures: int) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def signals_interrupt() -> Iterator[None]:
-    """Treat the signals by which schedulers and terminals end a program like Ctrl-C."""
+def signals_interrupt(exception: type[KeyboardInterrupt] = KeyboardInterrupt) -> Iterator[None]:
+    """Treat the signals by which schedulers and terminals end a program like Ctrl-C, or as this kind of it."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise exception(signal.Signals(number).name)
+
     names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     before = {}
     for name in names:
         number = getattr(signal, name)
         if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores SIGHUP: leave that
-            before[number] = signal.signal(number, _interrupt)
+            before[number] = signal.signal(number, interrupt)
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 def format_table(rows: Sequence[Sequence[str]]) -> str:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -16,6 +14,7 @@ from tcgp._typing import FloatArray
 from tcgp.cli.campaigns import read
 from tcgp.cli.console import DONE, UsageError, note, relative, show
 from tcgp.cli.pictures import can_draw, new_figure, save
+from tcgp.cli.tables import BOOKKEEPING, is_missing, number, read_table
 from tcgp.space import Categorical, Dimension, Point, Real, Space
 
 if TYPE_CHECKING:
@@ -24,9 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 LEAST_ROWS = 3
-MISSING = ("", "na", "n/a", "none", "null", "failed")
 MOST_CHOICES = 12  # of a column of texts: beyond, it is a remark or a date
-BOOKKEEPING = ("id", "feasible", "reason", "seconds")  # first and last columns of the tables of tcgp status
 
 Cells: TypeAlias = list[tuple[int, str]]  # of a column, with the line each stands on
 
@@ -39,6 +36,7 @@ class _Data:
     ----------
     X : array of shape (n, d)
     y : array of shape (n,)
+    space : Space
     level : float or None
         The best value that keeps all limits, where there are some: there decisions are taken.
     excesses : list of (str, array of shape (n,))
@@ -47,6 +45,7 @@ class _Data:
 
     X: FloatArray
     y: FloatArray
+    space: Space
     level: float | None = None
     excesses: list[tuple[str, FloatArray]] = field(default_factory=list)
 
@@ -56,13 +55,16 @@ def run(options: argparse.Namespace) -> int:
     from tcgp.methods.fit import fit_model
     from tcgp.scoring import diagnose, diagnose_limit
 
+    if _is_journal(options.data) and options.method is None and options.delta is None:
+        return _diagnose_run(options)
     data = _data_of_journal(options) if _is_journal(options.data) else _data_of_csv(options)
+    method = options.method or "tcgp"
     settings = {} if options.delta is None else {"delta": options.delta}
     box = [(0.0, 1.0)] * data.X.shape[1]
     try:
-        model = fit_model(data.X, data.y, options.method, bounds=box, rng=0, level=data.level, **settings)
+        model = fit_model(data.X, data.y, method, bounds=box, rng=0, level=data.level, **settings)
         limits = [
-            (text, fit_model(data.X, excess, options.method, bounds=box, rng=0, level=0.0, **settings))
+            (text, fit_model(data.X, excess, method, bounds=box, rng=0, level=0.0, **settings))
             for text, excess in data.excesses
         ]
     except (ValueError, TypeError) as error:
@@ -70,9 +72,42 @@ def run(options: argparse.Namespace) -> int:
     print(diagnose(model))
     for text, limit in limits:
         show(f"{text}: {diagnose_limit(limit)}")
+    if _is_journal(options.data):
+        show(f"This is {method} with the options given here; the report judges the model that the run uses.")
+    _show_importance(model, data.space)
     if options.plot is not None:
         _draw(model, options.plot)
     return DONE
+
+
+def _diagnose_run(options: argparse.Namespace) -> int:
+    """The diagnosis of the model that a run uses: the one that its report shows."""
+    from tcgp.optimizer import Optimizer
+    from tcgp.report.data import current_model
+    from tcgp.scoring import diagnose, diagnose_limit
+
+    _data_of_journal(options)  # says what is wrong with it
+    optimizer, model = current_model(Optimizer.read(options.data))
+    if model is None:
+        raise UsageError("at least two runs with different values are needed")
+    print(diagnose(model))
+    surrogates = zip(optimizer.history.goals.limits, optimizer.limit_surrogates, strict=True)
+    for limit, surrogate in surrogates:
+        if surrogate.last is not None:
+            show(f"{limit.text}: {diagnose_limit(surrogate.last.model)}")
+    _show_importance(model, optimizer.space)
+    if options.plot is not None:
+        _draw(model, options.plot)
+    return DONE
+
+
+def _show_importance(model: Model, space: Space) -> None:
+    """Which parameters matter, by the model's mean."""
+    from tcgp.scoring import sensitivity
+
+    show("Importance of the parameters (Sobol' indices of the model's mean):")
+    for line in str(sensitivity(model.over(space))).splitlines():
+        show(line)
 
 
 def _draw(model: Model, path: str) -> None:
@@ -111,13 +146,18 @@ def _data_of_journal(options: argparse.Namespace) -> _Data:
     limits = zip(history.goals.limits, history.excesses.T, strict=True)
     excesses = [(limit.text, excess) for limit, excess in limits if np.isfinite(excess).all()]
     return _Data(
-        X, y, float(y[history.feasible].min()) if excesses and history.feasible.any() else None, excesses
+        X,
+        y,
+        history.space,
+        float(y[history.feasible].min()) if excesses and history.feasible.any() else None,
+        excesses,
     )
 
 
 def _data_of_csv(options: argparse.Namespace) -> _Data:
-    header, rows = _read_table(options.data)
-    of_campaign = (header[0], *header[-3:]) == BOOKKEEPING
+    table = read_table(options.data)
+    header, rows = table.header, table.rows
+    of_campaign = header[0] == "id" and {"feasible", "reason", "seconds"} <= set(header)
     objective = options.objective or ("value" if of_campaign else header[-1])
     if of_campaign and options.objective is None and objective not in header:
         raise UsageError(
@@ -130,7 +170,7 @@ def _data_of_csv(options: argparse.Namespace) -> _Data:
     names = [name for name in header if name not in ignored]
     if not names:
         raise UsageError(f"{options.data!r} needs a column for each parameter beside {objective!r}")
-    kept = [(line, row) for line, row in rows if not _is_missing(row[header.index(objective)])]
+    kept = [(line, row) for line, row in rows if not is_missing(row[header.index(objective)])]
     if len(kept) < len(rows):
         note(f"rows without a value, left out: {len(rows) - len(kept)}")
     _check_number(len(kept))
@@ -139,13 +179,13 @@ def _data_of_csv(options: argparse.Namespace) -> _Data:
     space, points = _space(
         {name: _parameter(options.data, name, columns[name]) for name in names}, options.bounds
     )
-    return _Data(space.encode(points), y)
+    return _Data(space.encode(points), y, space)
 
 
 def _parameter(path: str, name: str, cells: Cells) -> list[Any]:
     """A column as numbers or, where no cell is one, as choices."""
     texts = [text.strip() for _, text in cells]
-    if any(_number(text) is not None or not text for text in texts):
+    if any(number(text) is not None or not text for text in texts):
         return list(_numbers(path, name, cells))
     if len(set(texts)) > MOST_CHOICES:
         raise UsageError(
@@ -177,48 +217,12 @@ def _space(columns: dict[str, list[Any]], given: Sequence[str]) -> tuple[Space, 
     return Space(dimensions), [list(point) for point in zip(*(columns[n] for n in dimensions), strict=True)]
 
 
-def _real(name: str, values: Sequence[float], bounds: tuple[float, float] | None) -> Real:
-    low, high = (min(values), max(values)) if bounds is None else bounds
-    if min(values) < low or max(values) > high:
+def _real(name: str, values: Sequence[float], bounds: Real | None) -> Real:
+    if bounds is None:
+        return Real(min(values), max(values))
+    if min(values) < bounds.low or max(values) > bounds.high:
         raise UsageError(f"--bounds {name}: the data go from {min(values):g} to {max(values):g}, beyond them")
-    return Real(low, high)
-
-
-def _is_missing(text: str) -> bool:
-    number = _number(text)
-    return text.strip().lower() in MISSING or (number is not None and not math.isfinite(number))
-
-
-def _read_table(path: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """Header, and rows with the line each stands on."""
-    try:
-        with Path(path).open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file)
-            lines = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
-    except OSError as error:
-        raise UsageError(f"{path!r} cannot be read: {error.strerror}") from None
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(f"{path!r} is not a CSV file: {error}") from None
-    if not lines:
-        raise UsageError(f"{path!r} is empty: a header and one row per run are needed")
-    header = [cell.strip() for cell in lines[0][1]]
-    _check_header(path, header)
-    for number, row in lines[1:]:
-        if len(row) != len(header):
-            raise UsageError(
-                f"line {number} of {path!r} has {len(row)} cells, and the header has {len(header)}"
-            )
-    return header, lines[1:]
-
-
-def _check_header(path: str, header: Sequence[str]) -> None:
-    if all(_number(cell) is not None for cell in header):
-        raise UsageError(f"{path!r} has no header: its first line must name the columns")
-    if len(header) == 1:
-        raise UsageError(f"{path!r} has one column only; the cells must be separated by commas")
-    for i, name in enumerate(header):
-        if not name or name in header[:i]:
-            raise UsageError(f"column {i + 1} of {path!r} needs a name of its own, got {name!r}")
+    return bounds
 
 
 def _numbers(path: str, column: str, cells: Cells) -> list[float]:
@@ -226,7 +230,7 @@ def _numbers(path: str, column: str, cells: Cells) -> list[float]:
 
 
 def _finite(path: str, line: int, column: str, text: str) -> float:
-    value = _number(text)
+    value = number(text)
     if value is None or not math.isfinite(value):
         raise UsageError(
             f"line {line}, column {column!r} of {path!r} is not a finite number: {text.strip()[:40]!r}; "
@@ -235,22 +239,24 @@ def _finite(path: str, line: int, column: str, text: str) -> float:
     return value
 
 
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
 def _check_number(n: int) -> None:
     if n < LEAST_ROWS:
         raise UsageError(f"at least {LEAST_ROWS} runs with a value are needed, there are {n}")
 
 
-def _parse_bounds(text: str) -> tuple[str, tuple[float, float]]:
+def _parse_bounds(text: str) -> tuple[str, Real]:
     name, _, interval = text.rpartition("=")
-    low, _, high = interval.partition(":")
-    numbers = _number(low), _number(high)
-    if not name or numbers[0] is None or numbers[1] is None or not numbers[0] < numbers[1]:
-        raise UsageError(f"--bounds takes NAME=LOW:HIGH with LOW < HIGH, got {text!r}")
-    return name, (numbers[0], numbers[1])
+    low, high, *scale = interval.split(":") if interval.count(":") in (1, 2) else ("", "")
+    numbers = number(low), number(high)
+    if (
+        not name
+        or numbers[0] is None
+        or numbers[1] is None
+        or not numbers[0] < numbers[1]
+        or scale not in ([], ["log"])
+    ):
+        raise UsageError(f"--bounds takes NAME=LOW:HIGH or NAME=LOW:HIGH:log with LOW < HIGH, got {text!r}")
+    try:
+        return name, Real(numbers[0], numbers[1], log=bool(scale))
+    except ValueError as error:
+        raise UsageError(f"--bounds {name}: {error}") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import shlex
 import shutil
@@ -11,11 +12,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tcgp._text import quote
 from tcgp.cli.campaigns import (
     check_spec,
+    default_journal,
     describe_counts,
     describe_failures,
     describe_goals_at,
+    describe_retries,
     labelled,
     named,
     read,
@@ -35,6 +39,7 @@ from tcgp.cli.report import check_writable
 from tcgp.cli.spec import EXAMPLE, Program, Spec, load_spec, program_of
 from tcgp.optimizer import Campaign, Evaluation, JournalError, Optimizer
 from tcgp.optimizer.minimize import Status, minimize
+from tcgp.optimizer.workers import Crew, Terminated
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(
             f"the spec {options.spec!r} has no 'budget', the number of runs; add it, or use --budget"
         )
-    journal = Path(options.journal) if options.journal else spec.path.with_suffix(".tcgp") / "journal.jsonl"
+    journal = Path(options.journal) if options.journal else default_journal(spec.path)
     simulator = spec.program.simulator(journal.absolute().parent / "runs", spec.directory)
     for argument in spec.program.files_out_of_reach(spec.directory):
         note(
@@ -72,17 +77,29 @@ def run(options: argparse.Namespace) -> int:
     if options.dry_run:
         _show_plan(spec, journal, simulator)
         return DONE
-    _prepare(spec, journal)
     if options.report is not None:
         check_writable(options.report)
-    with signals_interrupt():
+    _prepare(spec, journal, simulator)
+    if options.try_once:
+        from tcgp.cli.trial import try_once
+
+        with signals_interrupt(Terminated):
+            return try_once(spec, journal, simulator)
+    with signals_interrupt(Terminated):
         result = _minimize(spec, journal, simulator, not options.quiet, options.report)
     campaign = read(journal)
     for line in _summary(campaign, journal, result, Path(simulator.runs)):
         show(line)
     if options.report is not None:
         show(f"report       {relative(options.report)}")
-    if campaign.history.evaluations and not len(campaign.history.successes[1]):
+    if result.status == Status.UNREAD:
+        _note_what_was_printed(spec, campaign, Path(simulator.runs))
+        note(
+            f"say in {options.spec!r} where the value is, and give the same command again: it is read from the runs "
+            f"that were made, and none is made twice (tcgp minimize {options.spec} --try makes one run and shows what "
+            "is read)"
+        )
+    elif campaign.history.evaluations and not len(campaign.history.successes[1]):
         note(
             "no run has succeeded: if the command was at fault, fix it and move the journal away, because a "
             "point that failed is not tried again"
@@ -92,13 +109,12 @@ def run(options: argparse.Namespace) -> int:
         return INTERRUPTED
     if not options.no_plots:
         _draw(result, journal.parent)
-    found = campaign.history.best is not None and result.status != Status.WORKERS
+    stuck = result.status in (Status.WORKERS, Status.FAILURES)
+    found = campaign.history.best is not None and not stuck
     return DONE if found else WITHOUT_SUCCESS
 
 
 def _minimize(spec: Spec, journal: Path, simulator: Simulator, progress: bool, report: str | None) -> Result:
-    from tcgp.programs import ProgramCrew
-
     assert spec.budget is not None
     try:
         return minimize(
@@ -106,20 +122,41 @@ def _minimize(spec: Spec, journal: Path, simulator: Simulator, progress: bool, r
             spec.space,
             n_evals=spec.budget,
             rng=spec.seed,
-            workers=ProgramCrew(simulator, spec.workers),
+            workers=_crew(spec, simulator),
             journal=journal,
             progress=progress,
             target=spec.target,
+            x0=spec.x0 or None,
+            **spec.stopping,
             max_time=spec.max_time,
             report=report,
+            retries=spec.retries,
+            max_failures=spec.max_failures,
             **asdict(spec.settings),
         )
     except JournalError as error:
         raise UsageError(str(error)) from None
 
 
-def _prepare(spec: Spec, journal: Path) -> None:
+def _crew(spec: Spec, simulator: Simulator) -> Crew:
+    """Who makes the runs: this machine, or the workers of a cluster."""
+    from tcgp.programs import ClusterCrew, ProgramCrew
+
+    if spec.scheduler is None:
+        return ProgramCrew(simulator, spec.workers or 1)
+    try:
+        return ClusterCrew(simulator, spec.scheduler, spec.workers)
+    except ImportError:
+        raise UsageError("a cluster needs Dask: pip install distributed") from None
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise UsageError(f"the scheduler {spec.scheduler!r} cannot be reached: {reason[:200]}") from None
+
+
+def _prepare(spec: Spec, journal: Path, simulator: Simulator) -> None:
     """Make the directory of the journal, and see whether a journal there is of this spec."""
+    from tcgp.cli.reread import read_again
+
     try:
         journal.parent.mkdir(parents=True, exist_ok=True)
         copy = journal.parent / "runs" / "spec.toml"
@@ -135,6 +172,8 @@ def _prepare(spec: Spec, journal: Path) -> None:
             f"the directory {relative(journal.parent)!r} cannot be written to ({error.strerror}); "
             "choose another with --journal"
         ) from None
+    if journal.exists():
+        read_again(spec, journal, simulator, copy)
 
 
 def _note_what_is_there(spec: Spec, journal: Path) -> None:
@@ -147,7 +186,22 @@ def _note_what_is_there(spec: Spec, journal: Path) -> None:
 def _note_changed_command(spec: Spec, copy: Path) -> None:
     """Say that another command gave the values in the journal."""
     if copy.is_file() and program_of(copy) != program_of(spec.path):
-        note("the command or its objective is not the one this journal was begun with; its values are kept")
+        note("the command is not the one this journal was begun with; its values are kept")
+
+
+def _note_what_was_printed(spec: Spec, campaign: Campaign, runs: Path) -> None:
+    """Show how what was read ends, where that is one text."""
+    from tcgp.programs import RunFailed
+    from tcgp.programs.crew import run_name
+    from tcgp.programs.output import last_line
+
+    number = campaign.history.evaluations[-1].id
+    if number is None or spec.program is None or spec.program.outputs is not None:
+        return
+    place = spec.program.objective
+    directory = runs / run_name(number, campaign.history.n_retries(number))
+    with contextlib.suppress(RunFailed):  # then the reason says that there is nothing
+        note(f"{place.where} of run {number} ends with the line {quote(last_line(place.text(directory)))}")
 
 
 # ---- what is said ----
@@ -163,7 +217,10 @@ def _show_plan(spec: Spec, journal: Path, simulator: Simulator) -> None:
     for line in _describe_goals(spec):
         show(line)
     show(f"method      {settings.method} with {settings.criterion}")
-    show(f"workers     {spec.workers}")
+    where = "" if spec.scheduler is None else f" on the cluster of {spec.scheduler}"
+    show(f"workers     {spec.workers or 'all'}{where}")
+    if spec.retries is not None:
+        show(f"retries     {spec.retries.times} for each run, after {spec.retries.delay:g} s")
     show(
         f"timeout     {'none' if spec.program.timeout is None else f'{spec.program.timeout:g} s for each run'}"
     )
@@ -182,7 +239,9 @@ def _show_plan(spec: Spec, journal: Path, simulator: Simulator) -> None:
 def _describe_goals(spec: Spec) -> Iterator[str]:
     """What is wanted of the values."""
     goals = spec.settings.goals(spec.space)
-    yield f"objective   {'maximize' if goals.maximize else 'minimize'} {goals.objective or 'the value'}"
+    assert spec.program is not None
+    what = goals.objective or spec.program.objective.described
+    yield f"objective   {'maximize' if goals.maximize else 'minimize'} {what}"
     for text in dict.fromkeys(limit.text for limit in goals.limits):
         yield f"constraint  {text}   (on outputs: learned along the run)"
     for known in goals.known:
@@ -190,12 +249,10 @@ def _describe_goals(spec: Spec) -> Iterator[str]:
 
 
 def _describe_places(program: Program) -> Iterator[str]:
-    """Where the value is, or the outputs are."""
-    if program.outputs is None:
-        yield f"value       {program.objective.described}"
-    elif isinstance(program.outputs, str):
+    """Where the outputs are, if there are several."""
+    if isinstance(program.outputs, str):
         yield "outputs     all numbers of the JSON object in standard output"
-    else:
+    elif program.outputs is not None:
         for name, place in program.outputs.items():
             yield f"output      {name}: {place.described}"
 
@@ -210,6 +267,7 @@ def _summary(campaign: Campaign, journal: Path, result: Result, runs: Path) -> l
     else:
         lines = ["best value   none: no run has succeeded"]
     lines += labelled("evaluations", [describe_counts(campaign), *describe_failures(campaign)])
+    lines += labelled("tried again", describe_retries(campaign))
     lines.append(f"stopped      {result.stopped}")
     lines.append(f"journal      {relative(journal)}")
     return lines
@@ -217,8 +275,11 @@ def _summary(campaign: Campaign, journal: Path, result: Result, runs: Path) -> l
 
 def _describe_best(label: str, campaign: Campaign, evaluation: Evaluation, runs: Path) -> list[str]:
     """The value of a run and where it was, and what else came of it."""
+    from tcgp.programs.crew import run_name
+
     number = evaluation.id
-    where = "" if number is None else f"   (run {number}, {relative(runs / f'{number:04d}')})"
+    name = None if number is None else run_name(number, campaign.history.n_retries(number))
+    where = "" if name is None else f"   (run {number}, {relative(runs / name)})"
     point = [f"{name} = {json.dumps(value)}" for name, value in named(campaign, evaluation.x).items()]
     return [
         f"{label:<13}{evaluation.y!r}{where}",

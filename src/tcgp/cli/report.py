@@ -7,7 +7,7 @@ import os
 import time
 from pathlib import Path
 
-from tcgp.cli.campaigns import read
+from tcgp.cli.campaigns import find_journal, read
 from tcgp.cli.console import DONE, UsageError, note, relative, show
 
 __all__ = ["check_writable", "run"]
@@ -21,7 +21,7 @@ def run(options: argparse.Namespace) -> int:
         return _report_study(options)
     if options.study is not None:
         raise UsageError("--study is for the URL of an Optuna storage, such as sqlite:///trials.db")
-    journal = Path(options.journal)
+    journal = find_journal(options.journal)
     output = Path(options.output) if options.output else journal.with_suffix(".html")
     check_writable(output)
     size = journal.stat().st_size if journal.exists() else 0
@@ -82,10 +82,18 @@ def _write(journal: Path, output: Path, refresh: float | None) -> None:
 
 
 def _follow(journal: Path, output: Path, refresh: float, shown: int) -> None:
-    """Write the page again whenever the journal is longer than what is shown."""
+    """Write the page again whenever the journal is longer than what is shown, and now and then as it is."""
+    from tcgp.report.writer import HEARTBEAT, renew
+
+    written = time.monotonic()
     while True:
         time.sleep(min(refresh, LONGEST_WAIT))
         size = journal.stat().st_size  # before it is read: what is written meanwhile comes next time
         if size != shown:
             _write(journal, output, refresh)
             shown = size
+        elif time.monotonic() - written >= HEARTBEAT:
+            renew(output)
+        else:
+            continue
+        written = time.monotonic()

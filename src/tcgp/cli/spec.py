@@ -14,18 +14,21 @@ import numpy as np
 
 from tcgp._text import did_you_mean
 from tcgp.cli.console import UsageError, parse_duration
+from tcgp.cli.tables import points_of_table, read_table
 from tcgp.goals import parameter_names
 from tcgp.optimizer import Settings
+from tcgp.optimizer.arguments import Limits, point_of_row
+from tcgp.optimizer.retries import Retries
 from tcgp.optimizer.settings import check_maximizer, split_constraints, wanted_output
 from tcgp.programs import Objective, Simulator, Template, find_program
-from tcgp.space import Categorical, Dimension, Integer, Real, Space
+from tcgp.space import Categorical, Dimension, Integer, Point, Real, Space
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-__all__ = ["EXAMPLE", "Program", "Spec", "load_spec", "program_of"]
+__all__ = ["EXAMPLE", "Program", "Spec", "load_spec", "places_of", "program_of"]
 
 EXAMPLE = """\
 # What to minimize: the output of a program. Run it with: tcgp minimize THIS_FILE
@@ -40,7 +43,8 @@ timeout = "10m"                 # for each run, in seconds or as text: "30s", "1
 # All keys from here on may be left out; the values are the defaults, or examples.
 # input = "none"                # "json": parameters as a JSON object on standard input;
                                 # "file": the program reads parameters.json in its working directory
-# workers = 1                   # runs at a time
+# workers = 1                   # runs at a time; or, on a Dask cluster whose nodes see this directory:
+                                # workers = {scheduler = "tcp://node1:8786", count = 16}
 # seed = 1                      # for the same points again; drawn and journaled by default
 # method = "auto"               # or "tcgp" (the paper's), "gp", "tcgp-occ", "tcgp-thres", "bcrgp", "ongp",
                                 # "regp", "tcregp", "gp-nugget"
@@ -53,6 +57,13 @@ timeout = "10m"                 # for each run, in seconds or as text: "30s", "1
 # maximize = false              # true: large values are wanted
 # target = 0.0                  # stop once a value is as low as this, or as high with maximize
 # max_time = "8h"               # stop after this time
+# patience = 20                 # stop after so many runs without an improvement, not counting the initial design
+# stop_when_share_below = 1e-4  # stop once less than this share of the space is predicted to be better; for up to
+                                # three parameters
+# min_improvement = 0.1         # what counts as better for these two, in the units of the value
+# stop_when_log_ei_below = -20  # stop once the expected improvement is this small
+# x0 = [{width = 1.0, layers = 4, alloy = "steel"}]    # points to run first; or the name of a CSV file with a header
+# max_failures = 10             # stop after more failures than this; 0.5 for half of all runs, from the tenth on
 
 # For a program with several outputs: the one to minimize, and what is to be kept. A constraint on an output is
 # learned along the run; no run is made that violates a constraint on parameters alone.
@@ -64,6 +75,9 @@ timeout = "10m"                 # for each run, in seconds or as text: "30s", "1
 width = {type = "real", low = 0.1, high = 10.0, log = true}
 layers = {type = "integer", low = 1, high = 8}
 alloy = {type = "categorical", choices = ["steel", "brass", "zinc"]}
+# mesh = {choices = ["coarse", "medium", "fine"], ordered = true}
+# length = {low = 0.0, high = 5.0, step = 0.25}     # only multiples of the step
+# height = 2.5                                      # fixed: the program gets it, and nothing is searched
 
 # Where the value is. By default it is the last number on the last line of standard output.
 # [objective]
@@ -76,6 +90,13 @@ alloy = {type = "categorical", choices = ["steel", "brass", "zinc"]}
 # mass = {pattern = 'mass = (\\S+)'}
 # stress = {file = "stress.json", key = "max"}
 
+# Failures that are not the fault of the point, and are tried again: each is in the journal.
+# [retries]
+# times = 3                     # further attempts at one point
+# delay = "5m"                  # before each of them
+# exit_codes = [75]             # for these exit codes,
+# messages = ["no licence"]     # or where the end of the program's output, or the reason of the failure, has this text
+
 # [options]                     # of the method
 # delta = 0.05
 
@@ -86,7 +107,8 @@ alloy = {type = "categorical", choices = ["steel", "brass", "zinc"]}
 SETTINGS = tuple(field.name for field in fields(Settings))
 GOALS = ("objective", "constraints", "maximize")
 PROGRAM = ("command", "input", "timeout", "objective", "outputs", "environment")
-RUN = ("budget", "seed", "workers", "target", "max_time")
+STOPPING = ("patience", "min_improvement", "stop_when_share_below", "stop_when_log_ei_below")
+RUN = ("budget", "seed", "workers", "target", "max_time", "max_failures", "retries", "x0", *STOPPING)
 KEYS = tuple(dict.fromkeys(("parameters", *PROGRAM, *RUN, *SETTINGS)))
 PLACES = ("file", "pattern", "key")
 INPUTS = ("none", "json", "file")
@@ -115,13 +137,19 @@ ALIASES = {
     "minimize": "objective",
     "parallel": "workers",
     "jobs": "workers",
+    "retry": "retries",
     "regex": "pattern",
     "min": "low",
     "max": "high",
     "values": "choices",
 }
 
-TYPES = {"real": ("low", "high", "log"), "integer": ("low", "high", "log"), "categorical": ("choices",)}
+TYPES = {
+    "real": ("low", "high", "log", "step"),
+    "integer": ("low", "high", "log", "step"),
+    "categorical": ("choices", "ordered"),
+}
+NOT_NEEDED = ("log", "step", "ordered")
 OTHER_TYPES = {"float": "real", "int": "integer", "categoric": "categorical", "choice": "categorical"}
 
 
@@ -167,8 +195,14 @@ class Spec:
         None if the spec has no command: `tcgp ask` needs none.
     settings : Settings
         As far as the spec gives them.
-    budget, seed, workers, target, max_time
+    scheduler : str or None
+        Address of a Dask scheduler, on whose workers the runs are made; None for runs here.
+    budget, seed, workers, target, max_time, max_failures, retries
         As in `tcgp.minimize`.
+    x0 : list of points
+        Points to evaluate first.
+    stopping : dict
+        Rules that end a run early, as in `tcgp.minimize`.
     """
 
     path: Path
@@ -177,9 +211,14 @@ class Spec:
     settings: Settings
     budget: int | None
     seed: int | None
-    workers: int
+    workers: int | None
+    scheduler: str | None
     target: float | None
     max_time: float | None
+    max_failures: float | None
+    retries: Retries | None
+    x0: list[Point]
+    stopping: dict[str, Any]
 
     @property
     def directory(self) -> Path:
@@ -220,9 +259,16 @@ def load_spec(path: str) -> Spec:
 
 
 def program_of(path: Path) -> dict[str, Any]:
-    """What a spec says about its program and where its values are, unchecked."""
+    """What a spec says about its program, unchecked."""
     content = _read(path)
-    return {key: content.get(key) for key in ("command", "input", "objective", "outputs")}
+    return {key: content.get(key) for key in ("command", "input")}
+
+
+def places_of(path: Path) -> dict[str, Any]:
+    """What a spec says about where its values are, unchecked."""
+    content = _read(path)
+    objective = content.get("objective")
+    return {"objective": objective if isinstance(objective, dict) else {}, "outputs": content.get("outputs")}
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -241,6 +287,7 @@ def _spec(path: Path, content: Mapping[str, Any]) -> Spec:
     space = _space(content.get("parameters"))
     program, settings = _program(content, space, path.absolute().parent), _settings(content)
     _check_goals(settings, space, program)
+    count, scheduler = _workers(content)
     return Spec(
         path=path,
         space=space,
@@ -248,9 +295,14 @@ def _spec(path: Path, content: Mapping[str, Any]) -> Spec:
         settings=settings,
         budget=_integer(content, "budget", 1),
         seed=_integer(content, "seed", 0),
-        workers=_integer(content, "workers", 1) or 1,
+        workers=count,
+        scheduler=scheduler,
         target=_number(content, "target"),
         max_time=_duration(content, "max_time"),
+        max_failures=Limits(1, max_failures=content.get("max_failures")).max_failures,
+        retries=_retries(content),
+        stopping=_stopping(content),
+        x0=_first_points(content.get("x0", []), space, path.absolute().parent),
     )
 
 
@@ -262,16 +314,25 @@ def _space(table: object) -> Space:
         raise ValueError(
             "there are no parameters; add a table [parameters] with lines such as x = {low = 0, high = 1}"
         )
-    return Space({name: _dimension(name, item) for name, item in table.items()})
+    dimensions = {name: _dimension(name, item) for name, item in table.items()}
+    if not any(isinstance(item, Mapping) for item in table.values()):
+        raise ValueError(
+            "there is nothing to search: every parameter is fixed; give one of them low and high"
+        )
+    return Space(dimensions)
 
 
 def _dimension(name: str, item: object) -> Dimension:
     label = f"parameter {name!r}"
     if not name or set(name) & set("{}\0") or name == "spec_dir":
         raise ValueError(f"{label} needs another name: one without braces, and not 'spec_dir'")
+    if isinstance(item, bool | int | float | str) and name not in KEYS:
+        return _fixed(label, item)
     if not isinstance(item, Mapping):
         misplaced = f"; the key {name} belongs above the first [table]" if name in KEYS else ""
-        raise ValueError(f"{label} must be a table such as {{low = 0, high = 1}}, got {item!r}{misplaced}")
+        raise ValueError(
+            f"{label} must be a table such as {{low = 0, high = 1}}, or a fixed value, got {item!r}{misplaced}"
+        )
     kind = item.get("type", "categorical" if "choices" in item else "real")
     if kind not in TYPES:
         known = OTHER_TYPES.get(kind) if isinstance(kind, str) else None
@@ -282,10 +343,11 @@ def _dimension(name: str, item: object) -> Dimension:
     fields = {key: value for key, value in item.items() if key != "type"}
     _check_keys(f"key of {label}", fields, TYPES[kind])
     for key in TYPES[kind]:
-        if key != "log" and key not in fields:
+        if key not in NOT_NEEDED and key not in fields:
             raise ValueError(f"{label} has no {key!r}, which a {kind} parameter needs")
-    if not isinstance(fields.get("log", False), bool):
-        raise ValueError(f"'log' of {label} must be true or false, got {fields['log']!r}")
+    for key in ("log", "ordered"):
+        if not isinstance(fields.get(key, False), bool):
+            raise ValueError(f"{key!r} of {label} must be true or false, got {fields[key]!r}")
     kinds = {"real": Real, "integer": Integer, "categorical": Categorical}
     choices = fields.get("choices")
     if isinstance(choices, list) and any(isinstance(c, str) and "\0" in c for c in choices):
@@ -297,6 +359,35 @@ def _dimension(name: str, item: object) -> Dimension:
     except (ValueError, TypeError) as error:
         raise ValueError(f"{label}: {error}") from None
     return dimension
+
+
+def _fixed(label: str, value: float | str) -> Categorical:
+    """A parameter that always has this value."""
+    if isinstance(value, str) and "\0" in value:
+        raise ValueError(f"{label} has a zero byte in it, which no argument of a program can have")
+    try:
+        return Categorical([value])
+    except ValueError as error:
+        raise ValueError(f"{label}: {error}") from None
+
+
+def _first_points(x0: object, space: Space, base: Path) -> list[Point]:
+    """Points to evaluate first: tables of parameters, or the name of a CSV file."""
+    if isinstance(x0, str):
+        return points_of_table(space, read_table(x0 if os.path.isabs(x0) else str(base / x0)))
+    rows = [x0] if isinstance(x0, Mapping) else x0
+    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+        raise ValueError(
+            f"'x0' must be a list of tables such as [{{x = 0.5, y = 1.0}}], or the name of a CSV file, got {x0!r}"
+        )
+    points = []
+    for i, row in enumerate(rows, start=1):
+        _check_keys(f"parameter of point {i} in 'x0'", row, space.names or ())
+        try:
+            points.append(point_of_row(space, row))
+        except ValueError as error:
+            raise ValueError(f"point {i} in 'x0': {error}") from None
+    return points
 
 
 # ---- the program ----
@@ -426,6 +517,28 @@ def _settings(content: Mapping[str, Any]) -> Settings:
     return Settings(**given, **goal, constraints=texts)
 
 
+def _workers(content: Mapping[str, Any]) -> tuple[int | None, str | None]:
+    """How many runs at a time, None for as many as a cluster takes; and the cluster's scheduler, if there is one."""
+    table = content.get("workers")
+    if not isinstance(table, Mapping):
+        return _integer(content, "workers", 1) or 1, None
+    _check_keys("key of 'workers'", table, ("scheduler", "count"))
+    scheduler = table.get("scheduler")
+    if not isinstance(scheduler, str) or "://" not in scheduler:
+        raise ValueError(
+            "'scheduler' of 'workers' must be the address of a Dask scheduler such as 'tcp://node1:8786', "
+            f"got {scheduler!r}"
+        )
+    return _integer(table, "count", 1), scheduler
+
+
+def _stopping(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The rules that end a run early, as far as they are given."""
+    given = {key: content[key] for key in STOPPING if key in content}
+    Limits(1, **given)
+    return given
+
+
 def _check_goals(settings: Settings, space: Space, program: Program | None) -> None:
     """Refuse goals about outputs that there are not."""
     goals = settings.goals(space)  # refuses constraints that cannot be read
@@ -464,6 +577,24 @@ def _check_goals(settings: Settings, space: Space, program: Program | None) -> N
                 f"the constraint {limit.text!r} names {name!r}, which is neither an output nor a parameter"
                 f"{_suggestion(name, [*listed, *parameters])}"
             )
+
+
+def _retries(content: Mapping[str, Any]) -> Retries | None:
+    table = content.get("retries")
+    if table is None:
+        return None
+    if not isinstance(table, Mapping):
+        raise ValueError(
+            f"'retries' must be a table [retries] with times, delay, exit_codes or messages, got {table!r}"
+        )
+    _check_keys("key of [retries]", table, [field.name for field in fields(Retries)])
+    given = dict(table)
+    if given.get("delay", 0) != 0:
+        given["delay"] = _duration(table, "delay")
+    try:
+        return Retries(**given)
+    except ValueError as error:
+        raise ValueError(f"[retries]: {error}") from None
 
 
 def _integer(content: Mapping[str, Any], key: str, least: int) -> int | None:

@@ -6,49 +6,92 @@ import argparse
 import csv
 import json
 import math
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from tcgp.cli.campaigns import (
+    describe_corrections,
     describe_counts,
     describe_failures,
     describe_goals_at,
+    describe_retries,
     failures_by_reason,
+    find_journal,
     labelled,
     named,
     read,
 )
 from tcgp.cli.console import DONE, UsageError, show
 from tcgp.optimizer import Campaign, Evaluation
+from tcgp.optimizer.kept_file import is_in_use
 
 __all__ = ["run"]
 
 
 def run(options: argparse.Namespace) -> int:
     """Carry out ``tcgp status``."""
-    campaign = read(options.journal)
+    journal = find_journal(options.journal)
+    campaign = read(journal)
     if options.csv is not None:
         _write_csv(campaign, options.csv)
-    for line in [json.dumps(_facts(campaign))] if options.json else _in_words(campaign):
+    activity = _Activity.of(journal, campaign)
+    if options.json:
+        show(json.dumps({**_facts(campaign), **asdict(activity)}))
+        return DONE
+    for line in [*labelled("state", [str(activity)]), *_in_words(campaign)]:
         show(line)
     return DONE
+
+
+@dataclass(frozen=True)
+class _Activity:
+    """Who is at work on a campaign: a process that holds its journal, and programs of its runs."""
+
+    at_work: bool
+    programs: list[int]
+    last_news: float  # seconds since the epoch
+
+    @classmethod
+    def of(cls, journal: Path, campaign: Campaign) -> _Activity:
+        from tcgp.programs.crew import run_name
+        from tcgp.programs.simulator import is_under_way
+
+        history, runs = campaign.history, journal.absolute().parent / "runs"
+        names = {number: run_name(number, history.n_retries(number)) for number in history.pending}
+        running = [number for number, name in names.items() if is_under_way(runs, name)]
+        return cls(is_in_use(journal), running, journal.stat().st_mtime)
+
+    def __str__(self) -> str:
+        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.last_news))
+        words = ("a" if self.at_work else "no") + f" process is at work on it; last news {when}"
+        if self.programs and not self.at_work:
+            runs = ", ".join(map(str, self.programs))
+            words += f"; programs that still run, for the next tcgp minimize to adopt: {runs}"
+        return words
 
 
 def _in_words(campaign: Campaign) -> list[str]:
     history = campaign.history
     lines = labelled("evaluations", [describe_counts(campaign), *describe_failures(campaign)])
-    if history.best is not None:
-        lines += [f"best value   {history.best.y!r}{_which(history.best)}", *_around(campaign, history.best)]
+    lines += labelled("corrected", describe_corrections(campaign))
+    lines += labelled("tried again", describe_retries(campaign))
+    if (best := history.best) is not None:
+        lines += [f"best value   {best.y!r}{_which(campaign, best)}", *_around(campaign, best)]
     elif (nearest := history.least_violating) is not None:
         lines.append("best value   none: no run keeps all constraints so far")
-        lines += [f"nearest      {nearest.y!r}{_which(nearest)}", *_around(campaign, nearest)]
+        lines += [f"nearest      {nearest.y!r}{_which(campaign, nearest)}", *_around(campaign, nearest)]
     else:
         lines.append("best value   none so far")
     pending = [json.dumps({"id": p.id, "x": named(campaign, p.x)}) for p in history.pending.values()]
     return [*lines, *labelled("pending", pending)]
 
 
-def _which(evaluation: Evaluation) -> str:
-    return "" if evaluation.id is None else f"   (id {evaluation.id})"
+def _which(campaign: Campaign, evaluation: Evaluation) -> str:
+    words = [] if evaluation.id is None else [f"id {evaluation.id}"]
+    words += [f"corrected, it was {before.outcome()}" for before in campaign.history.former(evaluation)[-1:]]
+    return f"   ({'; '.join(words)})" if words else ""
 
 
 def _around(campaign: Campaign, evaluation: Evaluation) -> list[str]:
@@ -66,12 +109,18 @@ def _facts(campaign: Campaign) -> dict[str, Any]:
     return {
         "n_told": len(history.evaluations),
         "n_failed": len(history.failures),
+        "n_outside": len(history.outside),
         "n_feasible": int(history.feasible.sum()),
         "objective": settings.objective,
         "maximize": settings.maximize,
         "best": None if best is None else _point(campaign, best),
         "nearest": None if best is not None or nearest is None else _point(campaign, nearest),
         "failures": {reason: [e.id for e in group] for reason, group in failures_by_reason(campaign).items()},
+        "corrections": [
+            {"id": c.after.id, "x": named(campaign, c.after.x), "before": c.before.y, "after": c.after.y}
+            for c in history.corrections
+        ],
+        "retries": [{"id": r.id, "reason": r.reason, "seconds": r.seconds} for r in history.retries],
         "pending": [{"id": p.id, "x": named(campaign, p.x)} for p in history.pending.values()],
     }
 

@@ -24,11 +24,21 @@ def run(options: argparse.Namespace) -> int:
         _check_answer(answer, optimizer.history.goals)
         x = _point(options.x) if number is None else _proposed(optimizer, options.journal, number)
         try:
-            optimizer.tell(x, answer, reason=options.failed, seconds=options.took)
+            before = optimizer.history.to_correct(x) if options.correct else None
+            note = optimizer.correct if options.correct else optimizer.tell
+            note(x, answer, reason=options.failed, seconds=options.took)
         except ValueError as error:
-            raise UsageError(str(error)) from None
-        print(f"noted; {_so_far(optimizer)}, {len(optimizer.pending)} pending")
+            raise UsageError(_with_way_out(str(error))) from None
+        done = "noted" if before is None else f"corrected, it was {before.outcome()}"
+        print(f"{done}; {_so_far(optimizer)}, {len(optimizer.pending)} pending")
     return DONE
+
+
+def _with_way_out(message: str) -> str:
+    """What the optimizer says, with the option that helps."""
+    return message.replace("or correct it", "or correct it with --correct").replace(
+        "to correct: tell it", "to correct: tell it without --correct"
+    )
 
 
 def _so_far(optimizer: Optimizer) -> str:

@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tcgp import calibration, laws
+from tcgp._text import plain
 from tcgp._typing import FloatArray, RandomState
 from tcgp.methods.fit import above
 
@@ -322,7 +323,7 @@ class TailCalibratedUpperConfidenceBound(_TailCalibrated):
         posterior_transform: PosteriorTransform | None = None,
     ) -> None:
         if not 0.0 < epsilon < 1.0:
-            raise ValueError(f"epsilon must lie strictly between 0 and 1, got {epsilon!r}")
+            raise ValueError(f"epsilon must lie strictly between 0 and 1, got {plain(epsilon)}")
         super().__init__(model, law, maximize, posterior_transform)
         self.epsilon = epsilon
 
@@ -716,7 +717,7 @@ def _as_torch_law(law: GeneralizedNormal | laws.GeneralizedNormal | laws.Normal)
         return _NORMAL
     if isinstance(law, laws.GeneralizedNormal):
         return GeneralizedNormal(float(law.beta), float(law.scale))
-    raise TypeError(f"law must be a GeneralizedNormal, as calibrate(model) returns it, got {law!r}")
+    raise TypeError(f"law must be a GeneralizedNormal, as calibrate(model) returns it, got {plain(law)}")
 
 
 _NORMAL = GeneralizedNormal(2.0, 2.0**0.5)

@@ -289,9 +289,10 @@ class _Search:
         moves: list[Point] = []
         for (i, first), (j, second) in itertools.combinations(whole, 2):
             for a, b in itertools.product((-1, 1), repeat=2):
-                if first.low <= point[i] + a <= first.high and second.low <= point[j] + b <= second.high:
+                one, other = point[i] + a * (first.step or 1), point[j] + b * (second.step or 1)
+                if first.low <= one <= first.high and second.low <= other <= second.high:
                     moved = list(point)
-                    moved[i], moved[j] = point[i] + a, point[j] + b
+                    moved[i], moved[j] = one, other
                     moves.append(moved)
         return moves
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tcgp._quantiles import median, quantile
-from tcgp._text import did_you_mean
+from tcgp._text import did_you_mean, plain
 from tcgp._typing import FloatArray
 from tcgp.methods.options import Option
 from tcgp.methods.recipes import RECIPES, SHARED
@@ -86,7 +86,7 @@ def check_method(method: object) -> None:
     """Refuse what is not the name of a method."""
     if not isinstance(method, str) or method not in {**RECIPES, **PORTFOLIOS}:
         hint = did_you_mean(method, METHODS)
-        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}{hint}")
+        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {plain(method)}{hint}")
 
 
 def options_of(method: str) -> Mapping[str, Option]:

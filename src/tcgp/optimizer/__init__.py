@@ -3,7 +3,7 @@
 Nothing here loads SciPy before a model is fitted: a campaign starts at once.
 """
 
-from tcgp.optimizer.history import Evaluation, History, Proposal, SpaceExhausted
+from tcgp.optimizer.history import Correction, Evaluation, History, Proposal, Retry, SpaceExhausted
 from tcgp.optimizer.journal import JournalError, JournalInUse, JournalRescued
 from tcgp.optimizer.optimizer import Optimizer
 from tcgp.optimizer.replay import Campaign, read_campaign
@@ -11,6 +11,7 @@ from tcgp.optimizer.settings import Settings, check_positive_integer, check_seed
 
 __all__ = [
     "Campaign",
+    "Correction",
     "Evaluation",
     "History",
     "JournalError",
@@ -18,6 +19,7 @@ __all__ = [
     "JournalRescued",
     "Optimizer",
     "Proposal",
+    "Retry",
     "Settings",
     "SpaceExhausted",
     "check_positive_integer",

@@ -6,7 +6,7 @@ import logging
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from tcgp.methods.surrogate import Surrogate
 from tcgp.models import Model
 from tcgp.optimizer.history import History
 from tcgp.optimizer.settings import Settings
-from tcgp.optimizer.streams import FIT, INERT, SEARCH, Streams
+from tcgp.optimizer.streams import FIT, INERT, SEARCH, SHARE, Streams
 from tcgp.region import Region
 from tcgp.space import ENUMERABLE, Point, Space
 
@@ -47,6 +47,10 @@ SPACING = 1e-5
 # Models are exact, and the time of a fit grows with the cube of the data: of more evaluations than this, the best and
 # others spread evenly over the run stand for all (benchmarks/speed/many_data.py).
 MOST_DATA = 1500
+
+# Points over which the share of the space that promises an improvement is averaged: a share of 1e-3 is then known to a
+# third of itself where the probability is 0 or 1, and better elsewhere.
+N_SHARE = 4000
 
 # The model of an output with a limit. A first choice: benchmarks/efficiency/constraints.py compares it with others.
 LIMIT_METHOD, LIMIT_OPTIONS = "tcgp", {"selection": "pooled"}
@@ -76,7 +80,11 @@ class Acquisition:
     ----------
     surrogate : Surrogate
         Fits of the objective, with the states that the history records.
+    improvement : float or None
+        If given, traces have the share of the space that promises such an improvement: see `share_below`.
     """
+
+    improvement: float | None = None
 
     def __init__(
         self,
@@ -91,7 +99,7 @@ class Acquisition:
         self.surrogate = Surrogate(settings.method, settings.options)
         self.limit_surrogates = [Surrogate(LIMIT_METHOD, LIMIT_OPTIONS) for _ in history.goals.limits]
         self._has_said_part = False
-        for proposal in history.proposals:
+        for proposal in history.proposals[history.n_stale :]:
             self.remember(proposal.fit)
 
     def fit(self) -> tuple[Models, dict[str, Any] | None]:
@@ -162,7 +170,29 @@ class Acquisition:
         }
         if models.limits:
             numbers["log_feasible"] = float(sum(limit.predict(u).logcdf(0.0)[0] for limit in models.limits))
+        if self.improvement is not None:
+            numbers["share"] = self.share_below(models, self.improvement)
         return {"method": model.method, **{name: _finite_or_none(value) for name, value in numbers.items()}}
+
+    def share_below(self, models: Models, improvement: float) -> float | None:
+        """Predicted share of the space where the value is below the best by more than ``improvement``.
+
+        The mean of the probability over a fixed sample, by the law of the model; limits on outputs must be kept, too.
+        None if there is no best value.
+        """
+        if self.best is None:
+            return None
+        log_p = models.objective.predict(self._sample).logcdf(self.best - improvement)
+        for limit in models.limits:
+            log_p = log_p + limit.predict(self._sample).logcdf(0.0)
+        with np.errstate(under="ignore"):
+            return float(np.exp(log_p).mean())
+
+    @cached_property
+    def _sample(self) -> FloatArray:
+        """Codes of points spread over the space, or over the allowed part of it."""
+        sampler = self.space if self.region is None else self.region
+        return self.space.encode(sampler.sample(N_SHARE, self.streams.rng(SHARE)))
 
     def informed(self, model: Model) -> Model:
         """The model given a value, too high to be an improvement, at each point that is pending or has failed."""

@@ -10,13 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from tcgp.goals import Goals
+from tcgp._text import plain
+from tcgp.goals import Goals, parameter_names
 from tcgp.optimizer.history import Evaluation, History
 from tcgp.optimizer.optimizer import Optimizer
 from tcgp.optimizer.settings import check_positive_integer
-from tcgp.space import Space
+from tcgp.space import Point, Space
 
-__all__ = ["Given", "Limits"]
+__all__ = ["Given", "Limits", "point_of_row"]
+
+LEAST_FOR_A_SHARE = 10  # evaluations before a share of failures says anything
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,10 @@ class Limits:
     target: float | None = None
     max_time: float | None = None
     stop_when_log_ei_below: float | None = None
+    max_failures: float | None = None
+    patience: int | None = None
+    min_improvement: float | None = None
+    stop_when_share_below: float | None = None
 
     def __post_init__(self) -> None:
         check_positive_integer("n_evals", self.n_evals)
@@ -44,9 +51,61 @@ class Limits:
             if value is None:
                 continue
             if isinstance(value, bool) or not isinstance(value, numbers.Real) or math.isnan(value):
-                raise ValueError(f"{name} must be a number or None, got {value!r}")
+                raise ValueError(f"{name} must be a number or None, got {plain(value)}")
             if name == "max_time" and value <= 0.0:
-                raise ValueError(f"max_time must be a positive number of seconds, got {value!r}")
+                raise ValueError(f"max_time must be a positive number of seconds, got {plain(value)}")
+        _check_max_failures(self.max_failures)
+        if self.patience is not None:
+            check_positive_integer("patience", self.patience)
+        for name, highest in (("min_improvement", math.inf), ("stop_when_share_below", 1.0)):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value < highest:
+                upper = "" if highest == math.inf else f" and < {highest:g}"
+                raise ValueError(f"{name} must be a number >= 0{upper}, or None, got {plain(value)}")
+        if self.min_improvement is not None and self.patience is None and self.stop_when_share_below is None:
+            raise ValueError(
+                "min_improvement needs patience or stop_when_share_below, for which it says what counts, "
+                f"got {plain(self.min_improvement)}"
+            )
+
+    @property
+    def improvement(self) -> float:
+        """By how much a value must be better to count."""
+        return self.min_improvement or 0.0
+
+    @property
+    def by(self) -> str:
+        """The same in words, for a message."""
+        return f" by {plain(self.min_improvement)}" if self.min_improvement else ""
+
+    def allows(self, n_failed: int, n: int) -> bool:
+        """Whether a run with so many failures among ``n`` evaluations may go on.
+
+        Examples
+        --------
+        >>> from tcgp.optimizer.arguments import Limits
+        >>> Limits(20, max_failures=2).allows(2, 3), Limits(20, max_failures=0.5).allows(6, 10)
+        (True, False)
+        """
+        if self.max_failures is None:
+            return True
+        if isinstance(self.max_failures, numbers.Integral):
+            return n_failed <= int(self.max_failures)
+        return n < LEAST_FOR_A_SHARE or n_failed <= self.max_failures * n
+
+
+def _check_max_failures(value: object) -> None:
+    if value is None or (
+        isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= 0
+    ):
+        return
+    is_share = isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral)
+    if not is_share or not 0.0 < float(value) < 1.0:  # type: ignore[arg-type]
+        raise ValueError(
+            f"max_failures must be a whole number >= 0, a share between 0 and 1, or None, got {plain(value)}"
+        )
 
 
 @dataclass(frozen=True)
@@ -67,17 +126,21 @@ class Given:
         """The points and values of the arguments ``x0`` and ``y0`` of `tcgp.minimize`."""
         if x0 is None:
             if y0 is not None:
-                raise ValueError(f"y0 needs x0, the points where these values were found, got y0={y0!r}")
+                raise ValueError(f"y0 needs x0, the points where these values were found, got y0={plain(y0)}")
             return cls([], None)
-        points = _as_points(space, x0)
+        points = _points_of_frame(space, x0) if _is_frame(x0) else _as_points(space, x0)
         if y0 is None:
             return cls(points, None)
+        if _is_frame(y0):
+            y0 = y0.to_dict("records")  # type: ignore[attr-defined]
         values = np.atleast_1d(np.asarray(_as_list(y0), dtype=object)).ravel().tolist()
         if len(values) != len(points):
             raise ValueError(f"x0 and y0 must have equal lengths, got {len(points)} and {len(values)}")
         for value in values:
             if value is not None and not isinstance(value, numbers.Real | Mapping):
-                raise ValueError(f"y0 must be numbers, or None where an evaluation failed, got {value!r}")
+                raise ValueError(
+                    f"y0 must be numbers, or None where an evaluation failed, got {plain(value)}"
+                )
         told = [Evaluation.of(x, y, goals=goals) for x, y in zip(points, values, strict=True)]
         History(space, goals).unknown(told)  # refuses two values at one point
         return cls(points, values)
@@ -89,6 +152,54 @@ class Given:
             return
         for point in self.points:
             optimizer.enqueue(point)
+
+
+def point_of_row(space: Space, row: Mapping[str, Any]) -> Point:
+    """The point that a row of a table means: columns go by the names of the parameters, others are left out.
+
+    A parameter that is fixed needs no column.
+
+    Examples
+    --------
+    >>> from tcgp import Space
+    >>> from tcgp.optimizer.arguments import point_of_row
+    >>> point_of_row(Space({"width": (0.0, 1.0), "alloy": "steel"}), {"remark": "old", "width": 0.5})
+    [0.5, 'steel']
+    """
+    values = []
+    for name, dimension in zip(parameter_names(space), space.dimensions, strict=True):
+        if name in row:
+            values.append(row[name])
+        elif dimension.size == 1:
+            values.append(next(iter(dimension.values())))
+        else:
+            raise ValueError(
+                f"there is no column for the parameter {name!r}, only {', '.join(map(str, row))}"
+            )
+    return space.check(values)
+
+
+def _points_of_frame(space: Space, frame: Any) -> list[Point]:
+    """The rows of a pandas DataFrame as points; messages name the row by its label."""
+    rows = frame.to_dict("records")
+    if space.names is None and not set(parameter_names(space)) <= set(frame.columns):
+        rows = [dict(zip(parameter_names(space), row.values(), strict=False)) for row in rows]
+        if len(frame.columns) != len(space):
+            raise ValueError(
+                f"x0 must have {len(space)} columns, one per parameter, got {plain(list(frame.columns))}"
+            )
+    points = []
+    for label, row in zip(frame.index, rows, strict=True):
+        try:
+            points.append(point_of_row(space, row))
+        except ValueError as error:
+            raise ValueError(f"x0, row {label!r}: {error}") from None
+    return points
+
+
+def _is_frame(items: object) -> bool:
+    """Whether these are rows of a pandas DataFrame, without importing it."""
+    return hasattr(items, "columns") and hasattr(items, "index") and hasattr(items, "to_dict")
 
 
 def _as_list(items: Any) -> Any:

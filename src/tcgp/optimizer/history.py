@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tcgp._text import plain
 from tcgp._typing import BoolArray, FloatArray, IntArray
 from tcgp.goals import Goals, Margin, interpret
 from tcgp.space import Point, Space
@@ -17,7 +18,7 @@ from tcgp.space import Point, Space
 if TYPE_CHECKING:
     from tcgp.region import Region
 
-__all__ = ["SAME_POINT", "Evaluation", "History", "Proposal", "SpaceExhausted"]
+__all__ = ["SAME_POINT", "Correction", "Evaluation", "History", "Proposal", "Retry", "SpaceExhausted"]
 
 # Two points nearer than this in every coordinate of the unit cube count as one. At a smooth minimum they
 # differ by about 1e-14 of the function's range, which is rounding; and the Matern correlation of such a pair
@@ -86,10 +87,10 @@ class Evaluation:
         given = None if isinstance(reason, Mapping) else reason
         if not all(isinstance(text, str) for text in (given or "", *reasons.values())):
             raise ValueError(
-                f"reason must be a string, a mapping from outputs to strings, or None, got {reason!r}"
+                f"reason must be a string, a mapping from outputs to strings, or None, got {plain(reason)}"
             )
         if seconds is not None and not (isinstance(seconds, numbers.Real) and 0.0 <= seconds < math.inf):
-            raise ValueError(f"seconds must be a number >= 0 or None, got {seconds!r}")
+            raise ValueError(f"seconds must be a number >= 0 or None, got {plain(seconds)}")
         if goals is None:
             (value, why), outputs = interpret(y), None
         else:
@@ -142,6 +143,33 @@ class Proposal:
         object.__setattr__(self, "x", tuple(self.x))
 
 
+@dataclass(frozen=True)
+class Correction:
+    """An evaluation that was reported wrongly, and what took its place."""
+
+    before: Evaluation
+    after: Evaluation
+
+
+@dataclass(frozen=True)
+class Retry:
+    """An attempt at a proposal that failed for a reason outside it, and was to be followed by another.
+
+    Attributes
+    ----------
+    id : int
+        Number of the proposal.
+    reason : str or None
+        Why the attempt failed.
+    seconds : float or None
+        How long it took.
+    """
+
+    id: int
+    reason: str | None
+    seconds: float | None = field(default=None, compare=False)
+
+
 class History:
     """Proposals and evaluations, and whether a point is new among them.
 
@@ -159,6 +187,20 @@ class History:
         All that was told, in the order of the answers.
     pending : dict
         Proposals without an answer, by their number.
+    corrections : list of Correction
+        What was told and corrected since, in order: ``evaluations`` has what holds now.
+    retries : list of Retry
+        Attempts that failed and were tried again, in order.
+    outside : list of Evaluation
+        What was told of points that do not belong to the space any more, since it was changed.
+    given_up : dict
+        Proposals without an answer that do not belong to the space any more, by their number.
+    former_spaces : list of Space
+        What the space was before it was changed.
+    n_stale : int
+        Number of proposals made before the data were last changed: the states of their models are of no use.
+    n_elsewhere : int
+        Number of proposals made before the space was last changed.
     """
 
     def __init__(self, space: Space, goals: Goals | None = None) -> None:
@@ -167,18 +209,29 @@ class History:
         self.proposals: list[Proposal] = []
         self.evaluations: list[Evaluation] = []
         self.pending: dict[int, Proposal] = {}
+        self.corrections: list[Correction] = []
+        self.retries: list[Retry] = []
+        self.outside: list[Evaluation] = []
+        self.given_up: dict[int, Proposal] = {}
+        self.former_spaces: list[Space] = []
+        self.n_stale = self.n_elsewhere = 0
+        self._version = 0  # of what was told: one more whenever it changes
+        self._told: list[Evaluation] = []  # inside and outside, in order
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begin to index the points of the space."""
         self._by_point: dict[tuple[Any, ...], Evaluation] = {}
         self._codes: dict[tuple[Any, ...], list[float]] = {}  # of all points, evaluated or pending
         self._best: Evaluation | None = None
         # Made when they are asked for, of what has come since. Each is replaced at once: threads may look at any time.
-        self._matrix = _frozen(np.empty((0, space.dim)))
-        none = np.empty((0, space.dim))
-        self._made = _Arrays(0, none, np.empty(0), np.empty((0, len(self.goals.limits))), none)
+        self._matrix = _frozen(np.empty((0, self.space.dim)))
+        self._made = self._no_arrays()
 
     @property
     def n_done(self) -> int:
-        """Number of proposals that have an answer."""
-        return len(self.proposals) - len(self.pending)
+        """Number of proposals that have an answer, inside the space or not."""
+        return len(self.proposals) - len(self.pending) - len(self.given_up)
 
     def add_proposal(self, proposal: Proposal) -> None:
         """Note that a point is being evaluated."""
@@ -188,13 +241,114 @@ class History:
 
     def add_evaluation(self, evaluation: Evaluation) -> None:
         """Note an evaluation, and that the proposal it answers is no longer pending."""
+        self._told.append(evaluation)
+        if evaluation.id in self.given_up:
+            del self.given_up[evaluation.id]
+            self.outside.append(evaluation)
+            return
+        self._take_in(evaluation)
+        if evaluation.id is not None:
+            del self.pending[evaluation.id]
+
+    def _take_in(self, evaluation: Evaluation) -> None:
+        """Use an evaluation inside the space."""
         self.evaluations.append(evaluation)
         self._by_point[tuple(evaluation.x)] = evaluation
         self._remember(evaluation.x)
-        if self.keeps_limits(evaluation) and (self._best is None or self._is_better(evaluation, self._best)):
-            self._best = evaluation
-        if evaluation.id is not None:
-            del self.pending[evaluation.id]
+        self._compare(evaluation)
+
+    def change_space(self, space: Space, goals: Goals) -> None:
+        """Search another space of the same parameters: what lies inside it is used, the rest is kept."""
+        self.check_parameters(space)
+        self.former_spaces.append(self.space)
+        self._version += 1
+        self.space, self.goals = space, goals
+        self.n_stale = self.n_elsewhere = len(self.proposals)
+        self._forget()
+        self.evaluations, self.outside = [], []
+        for evaluation in self._told:
+            if space.contains(evaluation.x):
+                self._take_in(replace(evaluation, x=space.check(evaluation.x)))
+            else:
+                self.outside.append(evaluation)
+        waiting = sorted({**self.pending, **self.given_up}.items())
+        self.pending, self.given_up = {}, {}
+        for number, proposal in waiting:
+            if space.contains(proposal.x):
+                self.pending[number] = replace(proposal, x=space.check(proposal.x))
+                self._remember(self.pending[number].x)
+            else:
+                self.given_up[number] = proposal
+
+    def check_parameters(self, space: Space) -> None:
+        """Refuse a space of other parameters than those of this one."""
+        before, now = (list(s.names or range(len(s))) for s in (self.space, space))
+        if before != now:
+            raise ValueError(f"space must have the parameters that it had, {before!r}, got {plain(now)}")
+
+    def add_retry(self, retry: Retry) -> None:
+        """Note that a pending proposal is tried again."""
+        if retry.id not in self.pending:
+            raise ValueError(f"another attempt at ask number {retry.id!r}, which is not pending")
+        self.retries.append(retry)
+
+    def n_retries(self, number: int | None) -> int:
+        """How many attempts at a proposal failed and were tried again."""
+        return sum(retry.id == number for retry in self.retries)
+
+    def correct(self, before: Evaluation, after: Evaluation) -> None:
+        """Put an evaluation in the place of another at the same point."""
+        self.corrections.append(Correction(before, after))
+        self._version += 1
+        self.n_stale = len(self.proposals)
+        for told in (self._told, self.evaluations, self.outside):
+            if before in told:
+                told[told.index(before)] = after
+        if before.x in self._by_point:
+            self._by_point[before.x] = after
+        self._best = None
+        for evaluation in self.evaluations:
+            self._compare(evaluation)
+
+    def to_correct(self, x_or_id: object) -> Evaluation:
+        """The evaluation at a point, or of the proposal with a number; ValueError if there is none."""
+        if isinstance(x_or_id, numbers.Integral) and not isinstance(x_or_id, bool):
+            found = next((e for e in self._told if e.id == x_or_id), None)
+            what = f"proposal {int(x_or_id)}"
+        elif (found := self.find_outside(x_or_id)) is None:
+            point = self.space.check(x_or_id)
+            found, what = self._evaluated_near(point), f"the point {list(point)!r}"
+        if found is None:
+            raise ValueError(f"{what} has no value to correct: tell it")
+        return found
+
+    def find_outside(self, x: object) -> Evaluation | None:
+        """The evaluation at a point outside the space, as it was told."""
+        point = self._as_tuple(x)
+        return next((e for e in self.outside if e.x == point), None)
+
+    def asked_outside(self, x: object) -> Proposal | None:
+        """The proposal of a point outside the space that has no answer."""
+        point = self._as_tuple(x)
+        return next((p for p in self.given_up.values() if p.x == point), None)
+
+    def _as_tuple(self, x: object) -> object:
+        """A point as evaluations have it, though it may lie outside the space."""
+        if isinstance(x, Mapping) and set(x) == set(self.space.names or ()):
+            return tuple(x[name] for name in self.space.names or ())
+        return tuple(x) if isinstance(x, list | tuple | np.ndarray) else x
+
+    def former(self, evaluation: Evaluation) -> list[Evaluation]:
+        """What was told at the point of an evaluation before it was corrected, in order."""
+        return [c.before for c in self.corrections if c.before.x == evaluation.x]
+
+    def _evaluated_near(self, x: Point) -> Evaluation | None:
+        """The evaluation at ``x``, or at a point of which ``x`` is a rounded copy."""
+        if (known := self.find(x)) is not None or math.isfinite(self.space.size) or not self.evaluations:
+            return known
+        codes = np.array([self._codes[tuple(e.x)] for e in self.evaluations])
+        gaps = np.abs(codes - self.space.encode([x])).max(axis=1)
+        return self.evaluations[int(np.argmin(gaps))] if gaps.min() <= SAME_POINT else None
 
     def find(self, x: Point) -> Evaluation | None:
         """The evaluation at exactly ``x``, if there is one."""
@@ -204,13 +358,13 @@ class History:
         """The evaluations at points that are not known yet, each once; ValueError if one contradicts another."""
         new: dict[Any, Evaluation] = {}
         for evaluation in told:
-            known = self.find(evaluation.x) or new.get(evaluation.x)
+            known = self.find(evaluation.x) or self.find_outside(evaluation.x) or new.get(evaluation.x)
             if known is None:
                 new[evaluation.x] = evaluation
             elif not known.same_outcome(evaluation):
                 raise ValueError(
-                    f"the point {list(evaluation.x)!r} gave {known.outcome()} and now {evaluation.outcome()}; "
-                    "evaluations are exact, so tell each point once"
+                    f"the point {plain(list(evaluation.x))} gave {known.outcome()} and now {evaluation.outcome()}; "
+                    "evaluations are exact, so tell each point once, or correct it"
                 )
         return list(new.values())
 
@@ -227,7 +381,7 @@ class History:
     def answered_by(self, x: Point, taken: Collection[int | None] = ()) -> int | None:
         """Number of the pending proposal, none of the ``taken``, that ``x`` is or is a rounded copy of."""
         waiting = {number: p for number, p in self.pending.items() if number not in taken}
-        for number, proposal in waiting.items():
+        for number, proposal in {**waiting, **self.given_up}.items():
             if proposal.x == tuple(x):
                 return number
         if not waiting or math.isfinite(self.space.size):
@@ -359,7 +513,10 @@ class History:
 
     def _arrays(self) -> _Arrays:
         """The evaluations as arrays, those that have come since they were last asked for added."""
-        made, new = self._made, self.evaluations[self._made.n :]
+        made = self._made
+        if made.version != self._version:
+            made = self._no_arrays()
+        new = self.evaluations[made.n :]
         if not new:
             return made
         done, failed = [e for e in new if not e.failed], [e for e in new if e.failed]
@@ -371,13 +528,25 @@ class History:
             np.concatenate([made.values, values]),
             np.vstack([made.excesses, excesses.reshape(len(done), len(self.goals.limits))]),
             self._stacked(made.failures, failed),
+            made.version,
         )
         return self._made
+
+    def _no_arrays(self) -> _Arrays:
+        """Arrays to which all evaluations are still to be added."""
+        none = np.empty((0, self.space.dim))
+        no_excesses = np.empty((0, len(self.goals.limits)))
+        return _Arrays(0, none, np.empty(0), no_excesses, none, self._version)
 
     def _stacked(self, codes: FloatArray, evaluations: list[Evaluation]) -> FloatArray:
         """The codes, and those of the evaluations below them."""
         new = [self._codes[tuple(e.x)] for e in evaluations]
         return np.vstack([codes, np.array(new).reshape(len(new), self.space.dim)])
+
+    def _compare(self, evaluation: Evaluation) -> None:
+        """Take an evaluation for the best if it is better than that."""
+        if self.keeps_limits(evaluation) and (self._best is None or self._is_better(evaluation, self._best)):
+            self._best = evaluation
 
     def _is_better(self, one: Evaluation, other: Evaluation) -> bool:
         return self.goals.sign * (one.y or 0.0) < self.goals.sign * (other.y or 0.0)
@@ -401,6 +570,7 @@ class _Arrays:
     values: FloatArray
     excesses: FloatArray
     failures: FloatArray
+    version: int
 
     def __post_init__(self) -> None:
         for array in (self.codes, self.values, self.excesses, self.failures):

@@ -1,9 +1,9 @@
 """The journal of a run: an append-only file of JSON lines that survives a crash at any moment.
 
-The first line is a header that says what is optimized and how; each further line is one event, an ``ask`` or
-a ``tell``. Every line is written at once and synced to disk before the run goes on, so that a crash costs at
-most the line being written. That torn line is cut off when the file is opened again; any other damage is
-refused.
+The first line is a header that says what is optimized and how; each further line is one event: an ``ask``, a
+``tell``, or a ``correct`` that takes the place of a ``tell``. Every line is written at once and synced to disk
+before the run goes on, so that a crash costs at most the line being written. That torn line is cut off when the
+file is opened again; any other damage is refused.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tcgp._text import plain
 from tcgp.optimizer.kept_file import JournalError, JournalInUse, JournalRescued, KeptFile
 
 __all__ = [
@@ -175,7 +176,7 @@ class DetachedJournal:
 def check_path(name: str, path: object) -> str | os.PathLike[str]:
     """Refuse what is not the name of a file: an integer would be taken for a descriptor."""
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"{name} must be the name of a file, got {path!r}")
+        raise TypeError(f"{name} must be the name of a file, got {plain(path)}")
     return path
 
 

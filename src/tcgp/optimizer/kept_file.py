@@ -10,13 +10,14 @@ import re
 import sys
 import tempfile
 import threading
+import time
 import weakref
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tcgp._files import sync_directory
 
-__all__ = ["JournalError", "JournalInUse", "JournalRescued", "KeptFile"]
+__all__ = ["JournalError", "JournalInUse", "JournalRescued", "KeptFile", "is_in_use"]
 
 logger = logging.getLogger("tcgp")
 
@@ -68,7 +69,7 @@ class KeptFile:
         self._key = _identity(os.fstat(self._fd))
         try:
             _take_over(self._key)
-            if not _lock(self._fd):
+            if not _locked_soon(self._fd):
                 raise JournalInUse(
                     f"the journal {str(self.path)!r} is in use by another process; "
                     "wait for it to end, or choose another file"
@@ -281,6 +282,26 @@ def _write_all(fd: int, content: bytes) -> None:
 
 # ---- the lock ----
 
+LONGEST_LOOK = 0.05  # seconds for which somebody who only looks may hold a lock
+
+
+def is_in_use(path: str | os.PathLike[str]) -> bool:
+    """Whether a process has the file open to write to it; False also where locks cannot tell."""
+    fd = os.open(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)
+    try:
+        return not _lock(fd, look=True)
+    finally:
+        os.close(fd)
+
+
+def _locked_soon(fd: int) -> bool:
+    """Lock the open file, also if somebody just looks whether it is locked."""
+    end = time.monotonic() + LONGEST_LOOK
+    while not (locked := _lock(fd)) and time.monotonic() < end:
+        time.sleep(0.005)
+    return locked
+
+
 _HELD: weakref.WeakValueDictionary[tuple[int, int], KeptFile] = weakref.WeakValueDictionary()
 
 
@@ -299,7 +320,7 @@ def _take_over(key: tuple[int, int]) -> None:
 if sys.platform == "win32":
     import msvcrt
 
-    def _lock(fd: int) -> bool:
+    def _lock(fd: int, look: bool = False) -> bool:
         """Lock a byte that no journal reaches: a locked byte cannot be read by others."""
         os.lseek(fd, 2**31 - 2, os.SEEK_SET)
         try:
@@ -313,14 +334,16 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _lock(fd: int) -> bool:
-        """Lock the open file, until it is closed or the process ends."""
+    def _lock(fd: int, look: bool = False) -> bool:
+        """Lock the open file, until it is closed or the process ends; those who look do not see each other."""
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(fd, (fcntl.LOCK_SH if look else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
         except OSError as error:
             # Some network file systems have no locks: better a run without one than no run.
+            if look:
+                return True
             logger.warning("the journal could not be locked (%s): let only one process use it", error)
         return True
 

@@ -3,28 +3,42 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
 import os
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, fields
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tcgp._text import plain
 from tcgp._typing import RandomState
+from tcgp.goals import NOT_FINITE, SEVERAL_VALUES
 from tcgp.methods.portfolio import members_of
 from tcgp.optimizer.arguments import Given, Limits
-from tcgp.optimizer.history import History, SpaceExhausted
+from tcgp.optimizer.history import Evaluation, History, SpaceExhausted
 from tcgp.optimizer.journal import JournalError, check_path, uninterrupted
 from tcgp.optimizer.optimizer import Optimizer
-from tcgp.optimizer.progress import ProgressLine
+from tcgp.optimizer.pace import seconds_left
+from tcgp.optimizer.progress import NotebookBar, ProgressLine, progress_of
 from tcgp.optimizer.proposer import Proposer
+from tcgp.optimizer.retries import Retries
 from tcgp.optimizer.settings import Settings, split_constraints, wanted_output
+from tcgp.optimizer.stopping import all_below, n_without_improvement
 from tcgp.optimizer.streams import Streams
-from tcgp.optimizer.workers import Crew, Outcome, WorkersError, check_workers, crew_for
+from tcgp.optimizer.workers import (
+    Crew,
+    LeavingCrew,
+    Outcome,
+    Terminated,
+    WorkersError,
+    check_workers,
+    crew_for,
+)
 from tcgp.space import Point, Space
 
 if TYPE_CHECKING:
@@ -33,6 +47,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Status", "minimize"]
 
+logger = logging.getLogger("tcgp")
+
+N_UNREAD = 3  # evaluations without a value, the first of a campaign, that stop it
 LONGEST_WAIT = 86400.0  # seconds at a time: the system's clocks take no arbitrary numbers
 
 
@@ -47,17 +64,26 @@ class Status(IntEnum):
     CALLBACK = 5
     INTERRUPTED = 6
     WORKERS = 7
+    UNREAD = 8
+    FAILURES = 9
+    PATIENCE = 10
+    NO_SHARE = 11
 
 
+UNSUCCESSFUL = (Status.INTERRUPTED, Status.WORKERS, Status.UNREAD, Status.FAILURES)
 MESSAGES = {
     Status.BUDGET: "the budget of {n_evals} evaluations is spent",
-    Status.TARGET: "the target {target!r} is reached",
+    Status.TARGET: "the target {target} is reached",
     Status.EXHAUSTED: "every point of the space has been evaluated",
-    Status.NO_PROMISE: "no point promises an improvement: log EI fell below {stop_when_log_ei_below!r}",
-    Status.TIME: "the time of {max_time!r} s is over",
+    Status.NO_PROMISE: "no point promises an improvement: log EI fell below {stop_when_log_ei_below}",
+    Status.PATIENCE: "no improvement{by} in {patience} evaluations chosen by the model",
+    Status.NO_SHARE: "the predicted share of the space that is better{by} fell below {stop_when_share_below}",
+    Status.TIME: "the time of {max_time} s is over",
     Status.CALLBACK: "the callback asked to stop",
-    Status.INTERRUPTED: "interrupted from the keyboard",
+    Status.INTERRUPTED: "interrupted",
     Status.WORKERS: "the workers failed",
+    Status.UNREAD: "no value could be read",
+    Status.FAILURES: "more evaluations failed than max_failures = {max_failures} allows",
 }
 
 
@@ -86,8 +112,14 @@ def minimize(
     epsilon: float = 0.1,
     options: Mapping[str, Any] | None = None,
     stop_when_log_ei_below: float | None = None,
+    patience: int | None = None,
+    min_improvement: float | None = None,
+    stop_when_share_below: float | None = None,
     n_parallel: int | None = None,
     report: str | os.PathLike[str] | None = None,
+    retries: Mapping[str, Any] | Retries | None = None,
+    timeout: float | None = None,
+    max_failures: float | None = None,
 ) -> Result:
     """Minimize an expensive, deterministic function with few evaluations.
 
@@ -116,22 +148,24 @@ def minimize(
     n_initial : int, optional
         Size of the initial design; by default 10 per parameter, 4 with ``"auto"``, at most half of ``n_evals``.
         The points of ``x0`` count.
-    x0 : point or list of points, optional
-        Points to evaluate first or, with ``y0``, points that have been evaluated already.
-    y0 : float or list of floats, optional
-        Values at ``x0``; these points do not count towards ``n_evals``.
+    x0 : point, list of points or pandas.DataFrame, optional
+        Points to evaluate first or, with ``y0``, points that have been evaluated already. The columns of a
+        DataFrame are matched by name; other columns are ignored.
+    y0 : float, list of floats, pandas.Series or pandas.DataFrame, optional
+        Values at ``x0``, or outputs in the columns of a DataFrame; these points do not count towards ``n_evals``.
     rng : int, numpy.random.Generator or None
         Source of all randomness.
     callback : callable, optional
-        Called as ``callback(result)`` after each evaluation; raising StopIteration ends the run.
+        Called as ``callback(result)`` after each evaluation; returning True or raising StopIteration ends the run.
     workers : int, executor, callable or crew
         Who evaluates: 1 means here, n means n processes; or an object with ``submit`` (any
         `concurrent.futures` executor, a Dask client, an MPI pool), or a callable like `map`, which is given
         batches; or a crew such as `tcgp.programs.ProgramCrew`, which is closed in the end.
     journal : str or os.PathLike, optional
-        File that keeps every evaluation. If it exists, the run it tells of is continued.
+        File that keeps every evaluation. If it exists, the run it tells of is continued; the bounds may have changed,
+        see `Optimizer.change_space`.
     progress : bool
-        Whether to show a progress bar on standard error.
+        Whether to show a progress bar: on standard error, or in a notebook through tqdm if that is installed.
     maximizer : {"multistart", "smc"}
         How the criterion is maximized: gradient search from many starts, or the paper's SMC + SLSQP.
     target : float, optional
@@ -145,19 +179,45 @@ def minimize(
     options : mapping, optional
         Options of the method, such as ``{"delta": 0.1}``; see `tcgp.fit_model`.
     stop_when_log_ei_below : float, optional
-        Stop once the logarithm of the expected improvement at the next point is below this.
+        Stop once the logarithm of the expected improvement at the next point is below this. With a light tail it swings
+        widely: ``stop_when_share_below`` is the better rule.
+    patience : int, optional
+        Stop once this many points in a row that a model chose have brought no improvement.
+    min_improvement : float, optional
+        What counts as an improvement, in the units of the value: for ``patience`` and ``stop_when_share_below``, by
+        default any.
+    stop_when_share_below : float, optional
+        Stop once the predicted share of the space that is better than the best value, by more than
+        ``min_improvement``, is below this for every model in use: see `Optimizer.share_below`. 1e-4 is a
+        good choice for up to three parameters; with more the share is small from the start, and ``patience`` better.
     n_parallel : int, optional
         Number of parallel evaluations with an executor or a map; by default its number of workers.
     report : str or os.PathLike, optional
         HTML file in which the run can be watched: written again as the run goes on, for any browser.
+    retries : mapping, optional
+        Failures that are not the fault of the point, and are tried again: ``{"times": 3, "delay": 300.0, "messages":
+        ["no licence"]}``, or with ``"exit_codes"`` for programs. ``delay`` is in seconds. Each is journaled.
+    timeout : float, optional
+        Seconds after which an evaluation fails and its process is killed. For ``workers=n``, processes of our own; with
+        ``workers=1`` the function is then evaluated in one, too.
+    max_failures : int or float, optional
+        Stop once more evaluations than this have failed: a number of them or, below 1, a share of all from the tenth
+        on. The journal can be continued with another limit.
 
     Returns
     -------
     Result
         A `scipy.optimize.OptimizeResult` with ``x, fun, nfev, nit, success, status, message, stopped, x_iters,
         func_vals, failures, optimizer`` and a method ``plot``. ``status`` says why the run ended: 0 budget,
-        1 target, 2 no point left, 3 no promise of improvement, 4 time, 5 callback, 6 Ctrl-C, 7 the workers.
-        ``success`` is False for 6 and 7, and if no evaluation succeeded.
+        1 target, 2 no point left, 3 no promise of improvement, 4 time, 5 callback, 6 Ctrl-C, 7 the workers,
+        8 no value in what the first evaluations returned, 9 too many failures, 10 patience, 11 no share of the space
+        that promises an improvement. ``success`` is False from 6 to 9, and if no evaluation succeeded.
+
+    Notes
+    -----
+    If the first three evaluations all end normally but without a value (None, a text, a missing output), something is
+    wrong with the function and not with the points, and the run stops. It can be continued from its journal. A function
+    that returns several values at first, or outputs none of which is the objective, stops it at once.
 
     Examples
     --------
@@ -167,11 +227,21 @@ def minimize(
     (20, True)
     """
     if not callable(fun):
-        raise TypeError(f"fun must be callable, got {fun!r}")
+        raise TypeError(f"fun must be callable, got {plain(fun)}")
     if callback is not None and not callable(callback):
-        raise TypeError(f"callback must be callable or None, got {callback!r}")
+        raise TypeError(f"callback must be callable or None, got {plain(callback)}")
     space = Space(bounds)
-    limits = Limits(n_evals, target, max_time, stop_when_log_ei_below)
+    limits = Limits(
+        n_evals,
+        target,
+        max_time,
+        stop_when_log_ei_below,
+        max_failures,
+        patience,
+        min_improvement,
+        stop_when_share_below,
+    )
+    again = Retries.of(retries)
     texts, others = split_constraints(constraints)
     wanted = Settings(
         **wanted_output(objective, maximize),
@@ -187,7 +257,7 @@ def minimize(
     goals = wanted.goals(space)
     given = Given.of(space, x0, y0, goals)
     _check_allowed(given, Proposer(space, wanted, History(space, goals), Streams(0), [*goals.known, *others]))
-    check_workers(workers, n_parallel)
+    check_workers(workers, n_parallel, timeout)
     if journal is not None:
         check_path("journal", journal)
     if report is not None:
@@ -195,11 +265,13 @@ def minimize(
     optimizer = _start_or_resume(space, journal, wanted, others, rng, n_evals)
     try:
         given.give(optimizer)
+        if stop_when_share_below is not None:
+            optimizer.trace_share_below(limits.improvement)
         reporter = None if report is None else _reporter(report, optimizer, n_evals)
-        crew = crew_for(workers, fun, n_parallel)
-        watchers = _Watchers(optimizer, callback, progress, n_evals, reporter)
+        crew = crew_for(workers, fun, n_parallel, timeout)
+        watchers = _Watchers(optimizer, callback, progress, n_evals, reporter, crew.capacity)
         try:
-            status, stopped = _run(optimizer, crew, limits, watchers)
+            status, stopped = _run(_Loop(optimizer, crew, limits, watchers, again))
             watchers.message = stopped
         finally:
             crew.close()
@@ -217,106 +289,243 @@ def minimize(
         status=int(status),
         message=message,
         stopped=stopped,
-        success=bool(result.success and status < Status.INTERRUPTED),
+        success=bool(result.success and status not in UNSUCCESSFUL),
     )
     return result
 
 
-@dataclass(frozen=True)
-class _UnderWay:
-    """Points being evaluated, by the number of their proposal, and outcomes not yet told.
+class _Loop:
+    """Ask, evaluate and tell, until there is a reason to stop.
 
-    Whatever interrupts the run, an outcome that the crew has handed over is in one of the two or in the journal.
+    Whatever interrupts the run, an outcome that the crew has handed over is in ``outcomes`` or in the journal.
+
+    Attributes
+    ----------
+    points : dict
+        Points being evaluated, by the number of their proposal.
+    outcomes : deque
+        What came of evaluations, not yet told.
+    resting : dict
+        When to try again what failed for a reason outside the point, by number.
+    unread : str or None
+        Why nothing can be read of what evaluations return, whatever their point.
     """
 
-    points: dict[int, Point] = field(default_factory=dict)
-    outcomes: deque[tuple[int, Outcome]] = field(default_factory=deque)
+    def __init__(
+        self, optimizer: Optimizer, crew: Crew, limits: Limits, watchers: _Watchers, retries: Retries | None
+    ) -> None:
+        self.optimizer, self.crew, self.limits, self.watchers = optimizer, crew, limits, watchers
+        self.points: dict[int, Point] = {}
+        self.outcomes: deque[tuple[int, Outcome]] = deque()
+        self.resting: dict[int, float] = {}
+        self.unread: str | None = None
+        self._retries = retries
+        self._n_unread = 0  # evaluations that ended normally without a value
+        self._raised: set[str] = set()  # kinds of exceptions whose traceback was logged
+        self._end = math.inf if limits.max_time is None else time.monotonic() + limits.max_time
 
-    def tell_next(self, optimizer: Optimizer) -> None:
-        """Tell the first of the outcomes."""
+    def go(self) -> Status:
+        """The loop itself: why it stopped."""
+        status: Status | None = None  # once set, nothing new is started
+        while True:
+            if _reached(self.optimizer, self.limits.target):
+                return Status.TARGET
+            status = self._hopeless() if status is None else status
+            self._try_again()
+            while status is None and len(self.points) < self.crew.capacity:
+                status = self._start_one()
+            if not self.points:
+                assert status is not None
+                return status
+            self.watchers.wait()
+            self._wait()
+            if self.watchers.asked_to_stop:
+                return Status.CALLBACK
+            if time.monotonic() >= self._end:
+                return Status.TIME
+
+    def collect(self, timeout: float | None) -> None:
+        """Wait for what ends, and tell it."""
+        if self.points:
+            self.outcomes.extend(self.crew.wait(timeout))
+        self.tell_all()
+
+    def tell_all(self) -> None:
+        """Tell all that has ended."""
+        while self.outcomes:
+            if self.tell_next():
+                self.watchers.look()
+
+    def tell_next(self) -> bool:
+        """Tell the first of the outcomes; False if its point is tried again."""
         number, outcome = self.outcomes[0]
+        again = self._retries_for(number, outcome)
+        evaluation = self._evaluation(number, outcome)
         with uninterrupted():
-            optimizer.tell(self.points[number], outcome.value, reason=outcome.reason, seconds=outcome.seconds)
+            if again is not None:
+                self.optimizer.note_retry(number, evaluation.reason, outcome.seconds)
+                self.resting[number] = time.monotonic() + again.delay
+                logger.warning("run %d is tried again in %g s: %s", number, again.delay, evaluation.reason)
+            else:
+                x, value, reasons = self.points[number], outcome.value, outcome.reason
+                self.optimizer.tell(x, value, reason=reasons, seconds=outcome.seconds)
+                del self.points[number]
             self.outcomes.popleft()
-            del self.points[number]
+        if again is None and evaluation.failed:
+            self._learn(outcome, evaluation.reason or "")
+        return again is None
+
+    def _learn(self, outcome: Outcome, reason: str) -> None:
+        """Keep what a failure says about the function rather than about its point."""
+        if outcome.exit_code == 0 and NOT_FINITE not in reason:
+            self._n_unread += 1
+        history = self.optimizer.history
+        if self._n_unread == history.n_done:  # from the first one on
+            no_objective = isinstance(outcome.value, Mapping) and history.goals.objective is None
+            if no_objective or reason.startswith(SEVERAL_VALUES):
+                self.unread = reason
+            elif self._n_unread == N_UNREAD:
+                self.unread = f"the first {N_UNREAD} evaluations ended normally, without a value: {reason}"
+        if outcome.traceback is not None:
+            kind = reason.partition(":")[0]
+            if kind not in self._raised:
+                logger.warning("the first %s was raised here:\n%s", kind, outcome.traceback.rstrip())
+            self._raised.add(kind)
+
+    def _hopeless(self) -> Status | None:
+        """Whether it makes no sense to go on."""
+        if self.unread is not None:
+            return Status.UNREAD
+        asked = [e for e in self.optimizer.history.evaluations if e.id is not None]
+        allowed = self.limits.allows(sum(e.failed for e in asked), len(asked))
+        return None if allowed else Status.FAILURES
+
+    def _evaluation(self, number: int, outcome: Outcome) -> Evaluation:
+        """What an outcome means for the goals of the run."""
+        goals = self.optimizer.history.goals
+        return Evaluation.of(self.points[number], outcome.value, outcome.reason, outcome.seconds, goals)
+
+    def _retries_for(self, number: int, outcome: Outcome) -> Retries | None:
+        """How to try a point again, if it failed for a reason outside it and has attempts left."""
+        retries = self._retries
+        if retries is None or self.optimizer.history.n_retries(number) >= retries.times:
+            return None
+        return retries if self._evaluation(number, outcome).failed and retries.wants(outcome) else None
+
+    def _start_one(self) -> Status | None:
+        """Start the next evaluation, or say why there is none."""
+        if self.optimizer.history.n_done + len(self.points) >= self.limits.n_evals:
+            return Status.BUDGET
+        if _is_stalled(self.optimizer, self.limits):
+            return Status.PATIENCE
+        try:
+            proposal = self.optimizer.propose()
+        except SpaceExhausted:
+            return Status.EXHAUSTED
+        if proposal.trace is not None and _without_promise(self.optimizer, self.limits):
+            return Status.NO_PROMISE
+        if proposal.trace is not None and _without_share(self.optimizer, self.limits):
+            return Status.NO_SHARE
+        self.points[proposal.id] = proposal.x
+        self._submit(proposal.id)
+        return None
+
+    def _submit(self, number: int) -> None:
+        """Hand a point to the crew."""
+        argument = self.optimizer.space.as_argument(self.points[number])
+        attempt = self.optimizer.history.n_retries(number)
+        if attempt:
+            self.crew.submit(number, argument, attempt)
+        else:  # crews of others need to know of attempts only if there are some
+            self.crew.submit(number, argument)
+
+    def _try_again(self) -> None:
+        """Start anew what has rested long enough."""
+        for number in [n for n, due in self.resting.items() if due <= time.monotonic()]:
+            self._submit(number)
+            del self.resting[number]
+
+    def _wait(self) -> None:
+        """Wait until an evaluation ends, is to be tried again, or the time is over."""
+        until = min([self._end, *self.resting.values()])
+        left = min(max(until - time.monotonic(), 0.0), LONGEST_WAIT)
+        if len(self.resting) < len(self.points):
+            self.collect(left)
+        else:
+            time.sleep(left)
 
 
-def _run(optimizer: Optimizer, crew: Crew, limits: Limits, watchers: _Watchers) -> tuple[Status, str]:
-    """Ask, evaluate and tell until there is a reason to stop: its status and its message."""
-    under_way = _UnderWay()
+def _run(loop: _Loop) -> tuple[Status, str]:
+    """Go through the loop, and see to what is under way at its end: why it stopped, as a status and a message."""
     detail = ""
+    left: list[int] = []
     try:
-        status = _ask_and_tell(optimizer, crew, limits, watchers, under_way)
+        status = loop.go()
+    except Terminated:
+        status = Status.INTERRUPTED
+        left = _leave(loop, "terminated by a signal")
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
+        left = _drain(loop, "interrupted")
     except WorkersError as error:
         status, detail = Status.WORKERS, f": {error}"
-    except BaseException:  # of the callback, a full disk, or a journal that goes on in a rescue file
+        left = _drain(loop, str(error))
+    except BaseException as error:  # of the callback, a full disk, or a journal that goes on in a rescue file
         with contextlib.suppress(Exception):
-            while under_way.outcomes:
-                under_way.tell_next(optimizer)
+            while loop.outcomes:
+                loop.tell_next()
+        if isinstance(error, OSError | JournalError):
+            _leave(loop, "the journal cannot be written")
         raise
     with contextlib.suppress(KeyboardInterrupt, WorkersError):
-        _tell(optimizer, under_way, watchers)
-        _collect(optimizer, crew, under_way, 0.0, watchers)  # what has ended in the meantime
-    if under_way.points:
-        detail += f"; evaluations under way and given up: {len(under_way.points)}"
-    return status, MESSAGES[status].format(**vars(limits)) + detail
+        loop.tell_all()
+        loop.collect(0.0)  # what has ended in the meantime
+    if left:
+        detail += f"; programs that go on, for the next start to adopt: {_listed(left)}"
+    if status == Status.UNREAD:
+        detail = f": {loop.unread}{detail}"
+    if status == Status.FAILURES:
+        failed = [e for e in loop.optimizer.history.evaluations if e.failed]
+        detail = f": {len(failed)}, the last one because: {failed[-1].reason}{detail}"
+    given_up = set(loop.points) - set(left) - set(loop.resting)
+    if given_up:
+        detail += f"; evaluations under way and given up: {len(given_up)}"
+    limits = {name: plain(value) for name, value in vars(loop.limits).items()}
+    return status, MESSAGES[status].format(**limits, by=loop.limits.by) + detail
 
 
-def _ask_and_tell(
-    optimizer: Optimizer, crew: Crew, limits: Limits, watchers: _Watchers, under_way: _UnderWay
-) -> Status:
-    """The loop itself."""
-    start = time.monotonic()
-    status: Status | None = None  # once set, nothing new is started
-    while True:
-        if _reached(optimizer, limits.target):
-            return Status.TARGET
-        while status is None and len(under_way.points) < crew.capacity:
-            status = _start_one(optimizer, crew, limits, under_way)
-        if not under_way.points:
-            assert status is not None
-            return status
-        watchers.wait()
-        end = math.inf if limits.max_time is None else start + limits.max_time
-        left = min(max(end - time.monotonic(), 0.0), LONGEST_WAIT)
-        _collect(optimizer, crew, under_way, left, watchers)
-        if watchers.asked_to_stop:
-            return Status.CALLBACK
-        if time.monotonic() >= end:
-            return Status.TIME
-
-
-def _start_one(optimizer: Optimizer, crew: Crew, limits: Limits, under_way: _UnderWay) -> Status | None:
-    """Start the next evaluation, or say why there is none."""
-    if optimizer.history.n_done + len(under_way.points) >= limits.n_evals:
-        return Status.BUDGET
+def _drain(loop: _Loop, why: str) -> list[int]:
+    """Start nothing new and wait for programs under way; the numbers of those that an interrupt leaves running."""
+    crew = loop.crew
+    if not isinstance(crew, LeavingCrew) or not crew.under_way:
+        return []
     try:
-        proposal = optimizer.propose()
-    except SpaceExhausted:
-        return Status.EXHAUSTED
-    if proposal.trace is not None and _without_promise(optimizer, limits.stop_when_log_ei_below):
-        return Status.NO_PROMISE
-    under_way.points[proposal.id] = proposal.x
-    crew.submit(proposal.id, optimizer.space.as_argument(proposal.x))
-    return None
+        logger.warning(
+            "%s: nothing new is started; waiting for what is under way: %s (another interrupt leaves it running)",
+            why,
+            _listed(crew.under_way),
+        )
+        loop.tell_all()
+        while crew.under_way:
+            loop.collect(LONGEST_WAIT)
+    except KeyboardInterrupt:
+        return _leave(loop, "interrupted again")
+    return []
 
 
-def _collect(
-    optimizer: Optimizer, crew: Crew, under_way: _UnderWay, timeout: float | None, watchers: _Watchers
-) -> None:
-    """Wait for what ends, and tell it."""
-    if under_way.points:
-        under_way.outcomes.extend(crew.wait(timeout))
-    _tell(optimizer, under_way, watchers)
+def _leave(loop: _Loop, why: str) -> list[int]:
+    """Let programs go on without us, if there is a journal by which they can be found again; their numbers."""
+    if not isinstance(loop.crew, LeavingCrew) or loop.optimizer.journal is None:
+        return []
+    left = loop.crew.leave()
+    if left:
+        logger.warning("%s: left running, and adopted by the next start: %s", why, _listed(left))
+    return left
 
 
-def _tell(optimizer: Optimizer, under_way: _UnderWay, watchers: _Watchers) -> None:
-    """Tell all that has ended."""
-    while under_way.outcomes:
-        under_way.tell_next(optimizer)
-        watchers.look()
+def _listed(numbers: list[int]) -> str:
+    """Numbers of runs, in words."""
+    return f"run{'s' if len(numbers) > 1 else ''} {', '.join(map(str, sorted(numbers)))}"
 
 
 class _Watchers:
@@ -329,26 +538,34 @@ class _Watchers:
         progress: bool,
         n_evals: int,
         reporter: Reporter | None,
+        capacity: int,
     ) -> None:
         self._optimizer, self._callback, self._reporter = optimizer, callback, reporter
+        self._n_evals, self._capacity = n_evals, capacity
         self.asked_to_stop = False
         self.message = "an error ended the run"  # unless it ends otherwise
-        self._line: ProgressLine | None = None
+        self._line: ProgressLine | NotebookBar | None = None
         if progress:
             value = "value that keeps all constraints" if optimizer.history.goals.limits else "value"
-            self._line = ProgressLine(n_evals, optimizer.history.n_done, without_best=f"no {value} yet")
+            self._line = progress_of(n_evals, f"no {value} yet")
+            if optimizer.history.evaluations:  # of a resumed run
+                self._show_progress()
 
     def look(self) -> None:
         """Show what there is after an evaluation."""
-        if self._line is not None:
-            best = self._optimizer.history.best
-            failed = len(self._optimizer.history.failures)
-            self._line.show(self._optimizer.history.n_done, None if best is None else best.y, failed)
+        self._show_progress()
         if self._callback is not None and not self.asked_to_stop:
             try:
-                self._callback(self._optimizer.result())
+                self.asked_to_stop = self._callback(self._optimizer.result()) is True
             except StopIteration:
                 self.asked_to_stop = True
+
+    def _show_progress(self) -> None:
+        if self._line is not None:
+            history = self._optimizer.history
+            best = None if history.best is None else history.best.y
+            left = seconds_left(history, self._n_evals, self._capacity)
+            self._line.show(history.n_done, best, len(history.failures), left)
 
     def wait(self) -> None:
         """Evaluations are under way, and there is time until one ends."""
@@ -396,6 +613,7 @@ def _start_or_resume(
     optimizer = Optimizer.resume(journal, constraints=others)
     try:
         _check_same_problem(optimizer, space, wanted, rng, journal)
+        optimizer.change_space(space)
     except BaseException:
         optimizer.close()
         raise
@@ -409,8 +627,10 @@ def _check_same_problem(
     rng: RandomState,
     journal: str | os.PathLike[str],
 ) -> None:
-    """Refuse a journal whose space, settings or seed are others; what was not asked for is not compared."""
-    pairs: list[tuple[str, Any, Any]] = [("bounds", optimizer.space, space)]
+    """Refuse a journal whose parameters, settings or seed are others; what was not asked for is not compared."""
+    pairs: list[tuple[str, Any, Any]] = []
+    if not _same_parameters(optimizer, space):
+        pairs.append(("bounds", optimizer.space, space))
     names = (field.name for field in fields(Settings))
     pairs += [(name, getattr(optimizer.settings, name), getattr(wanted, name)) for name in names]
     if isinstance(rng, int | np.integer):
@@ -418,9 +638,20 @@ def _check_same_problem(
     for name, theirs, ours in pairs:
         if ours is not None and theirs != ours:
             raise JournalError(
-                f"the journal {str(journal)!r} is of another run: its {name} is {theirs!r}, not {ours!r}; "
+                f"the journal {str(journal)!r} is of another run: its {name} is {plain(theirs)}, not {plain(ours)}; "
                 "choose another file, or the same arguments"
             )
+
+
+def _same_parameters(optimizer: Optimizer, space: Space) -> bool:
+    """Whether the space is that of the optimizer, perhaps with other bounds.
+
+    Without names that is believed only if an evaluation lies in it: the journal may be of another function.
+    """
+    before, told = optimizer.space, optimizer.evaluations
+    if before == space or before.names is not None:
+        return before.names == space.names
+    return len(before) == len(space) and (not told or any(space.contains(e.x) for e in told))
 
 
 def _reached(optimizer: Optimizer, target: float | None) -> bool:
@@ -428,10 +659,20 @@ def _reached(optimizer: Optimizer, target: float | None) -> bool:
     return target is not None and best is not None and best.y is not None and sign * (best.y - target) <= 0.0
 
 
-def _without_promise(optimizer: Optimizer, limit: float | None) -> bool:
+def _without_promise(optimizer: Optimizer, limits: Limits) -> bool:
     """Whether log EI is below the limit (None stands for minus infinity), for every member of a portfolio in turn."""
-    if limit is None:
+    limit, turns = limits.stop_when_log_ei_below, len(members_of(optimizer.settings.method))
+    return limit is not None and all_below(optimizer.trace, "log_ei", limit, turns, missing=True)
+
+
+def _without_share(optimizer: Optimizer, limits: Limits) -> bool:
+    """Whether the share that promises an improvement is below the limit, for every member of a portfolio in turn."""
+    limit, turns = limits.stop_when_share_below, len(members_of(optimizer.settings.method))
+    return limit is not None and all_below(optimizer.trace, "share", limit, turns, missing=False)
+
+
+def _is_stalled(optimizer: Optimizer, limits: Limits) -> bool:
+    """Whether the best value has not improved for as long as patience lasts."""
+    if limits.patience is None:
         return False
-    turns = len(members_of(optimizer.settings.method))
-    recent = [trace["log_ei"] for trace in optimizer.trace[-turns:]]
-    return len(recent) == turns and all(v is None or v < limit for v in recent)
+    return n_without_improvement(optimizer.history, limits.improvement) >= limits.patience

@@ -10,15 +10,17 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
 from tcgp import __version__
+from tcgp._text import plain
 from tcgp._typing import RandomState
-from tcgp.optimizer.history import Evaluation, History, Proposal, SpaceExhausted
+from tcgp.goals import describe_point, parameter_names
+from tcgp.optimizer.history import Evaluation, History, Proposal, Retry, SpaceExhausted
 from tcgp.optimizer.journal import (
     DetachedJournal,
     Journal,
@@ -37,7 +39,7 @@ from tcgp.optimizer.settings import (
     wanted_output,
 )
 from tcgp.optimizer.streams import Streams
-from tcgp.space import Space
+from tcgp.space import Point, Space
 
 if TYPE_CHECKING:
     from tcgp.methods.surrogate import Surrogate
@@ -170,18 +172,32 @@ class Optimizer:
     def _begin(
         self, space: Space, settings: Settings, streams: Streams, history: History, constraints: Sequence[Any]
     ) -> None:
-        self.space, self.settings, self.history = space, settings, history
+        self.settings, self.history = settings, history
         self._streams = streams
-        self._proposer = Proposer(space, settings, history, streams, [*history.goals.known, *constraints])
-        self._n_not_journaled = len(constraints)
+        self._constraints = list(constraints)  # those that are no text
+        self._proposer = self._new_proposer(space)
         self._n_missing = 0  # constraints that a journal has not kept
         self._journal: Journal | DetachedJournal | None = None
         self._reoffered: deque[Proposal] = deque()
         self._lock = threading.RLock()
 
+    def _new_proposer(self, space: Space) -> Proposer:
+        known = self.history.goals.known
+        return Proposer(space, self.settings, self.history, self._streams, [*known, *self._constraints])
+
+    @property
+    def space(self) -> Space:
+        """The parameters."""
+        return self.history.space
+
     @classmethod
     def resume(
-        cls, journal: str | os.PathLike[str], *, reoffer: bool = True, constraints: object = ()
+        cls,
+        journal: str | os.PathLike[str],
+        *,
+        reoffer: bool = True,
+        constraints: object = (),
+        space: object = None,
     ) -> Optimizer:
         """Continue the run in a journal, exactly as if it had not been interrupted.
 
@@ -193,6 +209,8 @@ class Optimizer:
             them pending, for evaluations that still run elsewhere.
         constraints : sequence
             The constraints of the run that are no text, which a journal cannot keep.
+        space : Space, or what `Space` takes, optional
+            Other bounds, or fixed values, for the same parameters: see `change_space`.
 
         Returns
         -------
@@ -214,6 +232,12 @@ class Optimizer:
         optimizer._journal = opened
         if reoffer:
             optimizer._reoffered.extend(optimizer.history.pending.values())
+        if space is not None:
+            try:
+                optimizer.change_space(space)
+            except BaseException:
+                optimizer.close()
+                raise
         return optimizer
 
     @classmethod
@@ -249,9 +273,9 @@ class Optimizer:
 
         Returns
         -------
-        list
-            One point, a list with one value per parameter; or, with ``n``, a list of points, shorter than
-            ``n`` only if a finite space has fewer left.
+        dict or list
+            One point: a mapping if the parameters have names, else a list with one value per parameter; or, with
+            ``n``, a list of points, shorter than ``n`` only if a finite space has fewer left.
 
         Raises
         ------
@@ -259,12 +283,12 @@ class Optimizer:
             If every point of a finite space has been asked or told.
         """
         if n is None:
-            return list(self.propose().x)
+            return self.space.as_named(self.propose().x)
         check_positive_integer("n", n)
-        points = [list(self.propose().x)]
+        points = [self.space.as_named(self.propose().x)]
         try:
             while len(points) < n:
-                points.append(list(self.propose().x))
+                points.append(self.space.as_named(self.propose().x))
         except SpaceExhausted as error:
             logger.info("only %d of %d points: %s", len(points), n, error)
         return points
@@ -303,7 +327,8 @@ class Optimizer:
         """Report the value of the function at a point, or at several.
 
         Any point of the space may be told, asked or not. Telling the same again is ignored; another value for
-        the same point is refused, because evaluations are exact. Of several points all are noted, or none.
+        the same point is refused, because evaluations are exact: `correct` takes it. Of several points all are noted,
+        or none.
 
         Parameters
         ----------
@@ -319,18 +344,34 @@ class Optimizer:
         points, values = [x], [y]
         if _is_batch(x):
             if not isinstance(y, Iterable):
-                raise ValueError(f"y must be a list of values, one for each point, got {y!r}")
+                raise ValueError(f"y must be a list of values, one for each point, got {plain(y)}")
             points, values = list(x), list(y)  # type: ignore[call-overload]
             if len(points) != len(values):
                 raise ValueError(f"x and y must have equal lengths, got {len(points)} and {len(values)}")
-        told = [
-            Evaluation.of(self.space.check(point), value, reason, seconds, self.history.goals)
+        self.add_evaluations(
+            Evaluation.of(self._told_point(point), value, reason, seconds, self.history.goals)
             for point, value in zip(points, values, strict=True)
-        ]
+        )
+
+    def _told_point(self, x: object) -> Point:
+        """A point of the space, or one that was asked for or told before the space was changed."""
+        outside = self.history.asked_outside(x) or self.history.find_outside(x)
+        return self.space.check(x) if outside is None else outside.x
+
+    @_atomic
+    def add_evaluations(self, evaluations: Iterable[Evaluation]) -> int:
+        """Note evaluations at checked points, all of them or none: what `tell` does with what it is told.
+
+        Returns
+        -------
+        int
+            How many of them were new.
+        """
+        told = list(evaluations)
         self._check_open()
         new = self.history.answering(self.history.unknown(told))
         if not new:
-            return
+            return 0
         with self._kept(*({"event": "tell", **e.to_json()} for e in new)):
             for evaluation in new:
                 self.history.add_evaluation(evaluation)
@@ -338,9 +379,119 @@ class Optimizer:
             self._reoffered = deque(p for p in self._reoffered if p.id not in answered)
         for evaluation in new:
             if evaluation.failed:
-                words = "the evaluation at %r failed: %s"
+                which = "the evaluation at" if evaluation.id is None else f"run {evaluation.id} at"
+                point = describe_point(self.space, evaluation.x)
                 extra = {"failed_evaluation": evaluation}
-                logger.warning(words, list(evaluation.x), evaluation.reason, extra=extra)
+                logger.warning("%s %s failed: %s", which, point, evaluation.reason, extra=extra)
+        return len(new)
+
+    @_atomic
+    def note_retry(self, number: int, reason: str | None, seconds: float | None = None) -> None:
+        """Note that the evaluation of a pending proposal failed and is tried again: it stays pending.
+
+        Parameters
+        ----------
+        number : int
+            Of the proposal.
+        reason : str or None
+            Why the attempt failed.
+        seconds : float, optional
+            How long it took.
+        """
+        self._check_open()
+        retry = Retry(number, reason, seconds)
+        if number not in self.history.pending:
+            raise ValueError(f"number must be that of a pending proposal, got {plain(number)}")
+        with self._kept({"event": "retry", **asdict(retry)}):
+            self.history.add_retry(retry)
+
+    @_atomic
+    def correct(
+        self,
+        x_or_id: object,
+        y: object,
+        *,
+        reason: str | Mapping[str, str] | None = None,
+        seconds: float | None = None,
+    ) -> None:
+        """Put right what was told of a point: another value, a value instead of a failure, or the reverse.
+
+        The journal keeps what was told before, and so does ``history.corrections``. The model is fitted afresh.
+
+        Parameters
+        ----------
+        x_or_id : point or int
+            A point that was told; or, as an integer, the number of its proposal.
+        y : float or mapping
+            As in `tell`.
+        reason : str or mapping, optional
+            As in `tell`.
+        seconds : float, optional
+            How long the evaluation took; by default what was told.
+
+        Examples
+        --------
+        >>> import tcgp
+        >>> optimizer = tcgp.Optimizer([(0.0, 1.0)], rng=0)
+        >>> optimizer.tell([0.5], 210.0)
+        >>> optimizer.correct([0.5], 2.1)
+        >>> optimizer.result().fun, [c.before.y for c in optimizer.history.corrections]
+        (2.1, [210.0])
+        """
+        before = self.history.to_correct(x_or_id)
+        took = before.seconds if seconds is None else seconds
+        after = replace(Evaluation.of(before.x, y, reason, took, self.history.goals), id=before.id)
+        self._check_open()
+        if after.same_outcome(before):
+            return
+        with self._kept({"event": "correct", **after.to_json()}):
+            self.history.correct(before, after)
+            self._proposer.forget_models()
+
+    @_atomic
+    def change_space(self, space: object) -> None:
+        """Search another space of the same parameters: wider or narrower bounds, or fixed values.
+
+        Evaluations inside the new space stay in use. Those outside are kept in ``history.outside`` and come back if
+        the space is widened again. Points that are pending outside are given up: they are not offered again, but a
+        value for them is taken. The journal keeps the change.
+
+        Parameters
+        ----------
+        space : Space, or what `Space` takes
+            With the same names, or the same number of parameters.
+
+        Examples
+        --------
+        >>> import tcgp
+        >>> optimizer = tcgp.Optimizer({"width": (0.0, 1.0)}, rng=0)
+        >>> optimizer.tell([[0.25], [0.75]], [2.0, 1.0])
+        >>> optimizer.change_space({"width": (0.0, 0.5)})
+        >>> optimizer.result().x, len(optimizer.history.outside)
+        ({'width': 0.25}, 1)
+        """
+        new = Space(space)
+        if new == self.space:
+            return
+        self._check_open()
+        self.history.check_parameters(new)
+        goals, before = self.settings.goals(new), self.space
+        with self._kept({"event": "space", "space": new.to_json()}):
+            self.history.change_space(new, goals)
+            queue, improvement = self._proposer.queue, self._proposer.improvement
+            self._proposer = self._new_proposer(new)
+            self._proposer.queue.extend(x for x in queue if new.contains(x))
+            self._proposer.improvement = improvement
+            again = (proposal.id for proposal in self._reoffered)
+            self._reoffered = deque(self.history.pending[i] for i in again if i in self.history.pending)
+        changes = zip(parameter_names(new), before.dimensions, new.dimensions, strict=True)
+        n, n_outside = len(self.evaluations), len(self.history.outside)
+        logger.warning(
+            "the space has changed: %s; of %d evaluations %d lie inside and are used, the others are kept",
+            "; ".join(f"{name} was {old} and is now {now}" for name, old, now in changes if old != now),
+            n + n_outside,
+            n,
+        )
 
     @_atomic
     def result(self) -> Result:
@@ -399,6 +550,39 @@ class Optimizer:
     def update_model(self) -> Model:
         """Fit the model whose turn it is to all evaluations, as for the next point: it becomes `model`."""
         return self._proposer.acquisition.fit()[0].objective
+
+    def trace_share_below(self, improvement: float) -> None:
+        """Have the trace of each point from here on say ``share``, as in `share_below`."""
+        self._proposer.improvement = improvement
+
+    @_atomic
+    def share_below(self, improvement: float = 0.0) -> float | None:
+        """Predicted share of the space where the value is better than the best by more than ``improvement``.
+
+        Estimated with the law of the model whose turn it is, over a sample of the space; points must keep all
+        constraints. The sample has 4,000 points: a share below about 1e-4 may be missed.
+
+        Parameters
+        ----------
+        improvement : float
+            In the units of the value.
+
+        Returns
+        -------
+        float or None
+            None if there is no best value, or nothing to fit a model to.
+
+        Examples
+        --------
+        >>> import tcgp
+        >>> result = tcgp.minimize(lambda x: (x[0] - 0.3) ** 2, [(0.0, 1.0)], n_evals=14, rng=0)
+        >>> result.optimizer.share_below(0.01) < 1e-3
+        True
+        """
+        if self.history.best is None or not self.history.has_contrast:
+            return None
+        models, _ = self._proposer.acquisition.fit()
+        return self._proposer.acquisition.share_below(models, improvement)
 
     def fit_model(self) -> Model:
         """Fit the method of this run to all evaluations; the model takes points as `tell` does.
@@ -496,8 +680,8 @@ class Optimizer:
                 "or choose another file"
             )
         header = {"space": self.space.to_json(), "settings": asdict(self.settings), "seed": self.seed}
-        if self._n_not_journaled:
-            header["constraints_not_kept"] = self._n_not_journaled
+        if self._constraints:
+            header["constraints_not_kept"] = len(self._constraints)
         journal.start({"software": f"tcgp {__version__}", **header})
         self._journal = journal
 

@@ -2,14 +2,50 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from typing import TextIO
 
-__all__ = ["ProgressLine"]
+__all__ = ["NotebookBar", "ProgressLine", "progress_of"]
 
 WIDTH = 24  # of the bar
 SECONDS_BETWEEN_LINES = 10.0  # where the line cannot be rewritten
+
+
+def progress_of(total: int, without_best: str) -> ProgressLine | NotebookBar:
+    """What shows the progress of a run: in a notebook a bar of tqdm, if that is installed, and a line elsewhere."""
+    if "ipykernel" in sys.modules:
+        with contextlib.suppress(ImportError):
+            return NotebookBar(total, without_best)
+    return ProgressLine(total, without_best=without_best)
+
+
+class NotebookBar:
+    """A bar of tqdm below a notebook's cell: the same words as the line's.
+
+    Parameters
+    ----------
+    total : int
+        Number of evaluations to come to.
+    without_best : str
+        What to say as long as there is no best value.
+    """
+
+    def __init__(self, total: int, without_best: str = "no value yet") -> None:
+        from tqdm.auto import tqdm
+
+        self._bar, self.without_best = tqdm(total=total), without_best
+
+    def show(self, done: int, best: float | None, failed: int, left: float | None = None) -> None:
+        """Say that ``done`` evaluations are done, ``failed`` of them failed; tqdm has its own estimate of the rest."""
+        words = self.without_best if best is None else f"best {best:.6g}"
+        self._bar.set_postfix_str(f"{words}, {failed} failed" if failed else words, refresh=False)
+        self._bar.update(done - self._bar.n)
+
+    def close(self) -> None:
+        """Leave the bar as it stands."""
+        self._bar.close()
 
 
 class ProgressLine:
@@ -19,8 +55,6 @@ class ProgressLine:
     ----------
     total : int
         Number of evaluations to come to.
-    before : int
-        How many of them were made before now.
     stream : file, optional
         Standard error by default. If nobody reads it any more, the line is not shown, and the run goes on.
     without_best : str
@@ -30,21 +64,20 @@ class ProgressLine:
     def __init__(
         self,
         total: int,
-        before: int = 0,
         stream: TextIO | None = None,
         without_best: str = "no value yet",
     ) -> None:
-        self.total, self.before, self.without_best = total, before, without_best
+        self.total, self.without_best = total, without_best
         # None if it was closed from the start
         self.stream: TextIO | None = sys.stderr if stream is None else stream
         self._start = time.monotonic()
         self._shown = -SECONDS_BETWEEN_LINES
         self._length = 0
 
-    def show(self, done: int, best: float | None, failed: int) -> None:
-        """Say that ``done`` evaluations are done, ``failed`` of them failed."""
+    def show(self, done: int, best: float | None, failed: int, left: float | None = None) -> None:
+        """Say that ``done`` evaluations are done, ``failed`` of them failed, and that so many seconds are left."""
         elapsed = time.monotonic() - self._start
-        text = self._line(done, best, failed, elapsed)
+        text = self._line(done, best, failed, elapsed, left)
         if self.stream is not None and self.stream.isatty():
             self._write("\r" + text.ljust(self._length))
             self._length = len(text)
@@ -52,15 +85,15 @@ class ProgressLine:
             self._write(text + "\n")
             self._shown = elapsed
 
-    def _line(self, done: int, best: float | None, failed: int, elapsed: float) -> str:
+    def _line(self, done: int, best: float | None, failed: int, elapsed: float, left: float | None) -> str:
         filled = min(WIDTH * done // max(self.total, 1), WIDTH)
         parts = [f"[{'#' * filled}{'.' * (WIDTH - filled)}] {done}/{self.total}"]
         parts.append(self.without_best if best is None else f"best {best:.6g}")
         if failed:
             parts.append(f"{failed} failed")
         parts.append(_clock(elapsed))
-        if self.before < done < self.total:
-            parts.append(f"about {_clock(elapsed * (self.total - done) / (done - self.before))} left")
+        if left is not None and done < self.total:
+            parts.append(f"about {_clock(left)} left")
         return "  ".join(parts)
 
     def close(self) -> None:

@@ -46,6 +46,8 @@ class Proposer:
     ----------
     queue : deque of points
         Points that the user wants, offered before any others.
+    improvement : float or None
+        If given, traces have the share of the space that promises such an improvement.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class Proposer:
         self.space, self.settings, self.history, self.streams = space, settings, history, streams
         self.constraints = constraints
         self.queue: deque[Point] = deque()
+        self.improvement: float | None = None
 
     @cached_property
     def region(self) -> Region | None:
@@ -82,6 +85,10 @@ class Proposer:
         from tcgp.optimizer.acquisition import Acquisition  # loads SciPy: the design begins without it
 
         return Acquisition(self.space, self.settings, self.history, self.streams, self.region)
+
+    def forget_models(self) -> None:
+        """Start afresh from the history: its data are others now."""
+        self.__dict__.pop("acquisition", None)
 
     def propose(self) -> Proposal:
         """The next point to evaluate.
@@ -109,7 +116,8 @@ class Proposer:
     def _design_point(self) -> Point:
         kind, n, width = self.settings.initial_design, self.settings.n_initial, len(self.space)
         assert n is not None
-        i = sum(proposal.source == "design" for proposal in self.history.proposals)
+        begun = self.history.n_elsewhere if self.region is not None or kind != "uniform" else 0
+        i = sum(proposal.source == "design" for proposal in self.history.proposals[begun:])
         if self.region is not None:
             point = self._allowed_design[i]
             return point if self.history.is_new(point) else self._far_point()
@@ -134,6 +142,7 @@ class Proposer:
         x, source = self.acquisition.best_new_point(models), "criterion"
         if x is None:
             x, source = self._far_point(), "exploration"
+        self.acquisition.improvement = self.improvement
         trace = self.acquisition.trace(models, x)
         trace |= {"t_fit": t_fit, "t_maximize": time.perf_counter() - start - t_fit}
         return Proposal(number, x, source, trace, fit)

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tcgp._text import plain
 from tcgp.methods.states import check_record
-from tcgp.optimizer.history import Evaluation, History, Proposal
+from tcgp.optimizer.history import Evaluation, History, Proposal, Retry
 from tcgp.optimizer.journal import JournalError, Record, read_journal
 from tcgp.optimizer.settings import Settings, check_choice, check_seed
 from tcgp.space import Point, Space
@@ -27,6 +28,7 @@ class Campaign:
     header : dict
         First line of the journal.
     space : Space
+        What is searched now: the header has what was searched first.
     settings : Settings
     seed : int
     history : History
@@ -82,36 +84,77 @@ def replay(record: Record, path: str) -> Campaign:
     history = History(space, settings.goals(space))
     for line, event in record.events:
         try:
-            _add(history, event)
+            _add(history, settings, event)
         except (KeyError, TypeError, ValueError) as error:
             what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             raise JournalError(
                 f"the journal {path!r} is damaged: line {line} cannot be used ({what}); "
                 "restore the file from a backup, or delete that line and those after it"
             ) from error
-    return Campaign(header, space, settings, seed, history)
+    return Campaign(header, history.space, settings, seed, history)
 
 
-def _add(history: History, event: Mapping[str, Any]) -> None:
+def _add(history: History, settings: Settings, event: Mapping[str, Any]) -> None:
     """Add what one event says."""
-    kind, number, x = event["event"], event["id"], history.space.check(event["x"])
+    kind = event["event"]
+    if kind == "retry":
+        history.add_retry(_retry(event))
+        return
+    if kind == "space":
+        space = Space.from_json(event["space"])
+        history.change_space(space, settings.goals(space))
+        return
+    number = event["id"]
+    x = _point(history, kind, number, event["x"])
     if kind == "ask":
         if type(number) is not int or number != len(history.proposals):
             raise ValueError(f"ask number {number!r} where number {len(history.proposals)} was due")
         check_choice("source", event["source"], SOURCES)
         check_record(event["fit"], history.space.dim)
         history.add_proposal(Proposal(number, x, event["source"], _check_trace(event["trace"]), event["fit"]))
-    elif kind == "tell":
+    elif kind in ("tell", "correct"):
         outputs = _check_outputs(event.get("outputs"))
         y = _check_number("y", event["y"])
         evaluation = replace(Evaluation.of(x, y, event["reason"], event.get("seconds")), outputs=outputs)
-        known = history.find(x)
-        if known is None:
-            history.add_evaluation(replace(evaluation, id=_answered(history, number, x)))
+        known = history.find(x) or history.find_outside(x)
+        if kind == "correct":
+            _correct(history, known, replace(evaluation, id=number))
+        elif known is None:
+            answered = number if number in history.given_up else _answered(history, number, x)
+            history.add_evaluation(replace(evaluation, id=answered))
         elif not known.same_outcome(evaluation):
             raise ValueError(f"one point gave {known.outcome()} and {evaluation.outcome()}")
     else:
         raise ValueError(f"unknown event {kind!r}")
+
+
+def _retry(event: Mapping[str, Any]) -> Retry:
+    """The attempt that an event says has failed."""
+    number, reason, seconds = event["id"], event["reason"], _check_number("seconds", event.get("seconds"))
+    if type(number) is not int or not isinstance(reason, str | None):
+        raise ValueError(f"a retry must have a number and a reason, got {plain(number)} and {plain(reason)}")
+    return Retry(number, reason, seconds)
+
+
+def _point(history: History, kind: str, number: object, x: object) -> Point:
+    """The point of an event: of the space, or one that left it when the space was changed."""
+    if kind == "tell" and type(number) is int and number in history.given_up:
+        asked = history.given_up[number].x
+        if list(asked) != x:
+            raise ValueError(f"a value at {x!r} for ask number {number}, which was {list(asked)!r}")
+        return asked
+    outside = history.find_outside(x) if kind != "ask" else None
+    return history.space.check(x) if outside is None else outside.x
+
+
+def _correct(history: History, known: Evaluation | None, evaluation: Evaluation) -> None:
+    """Correct the evaluation that is known; a line that says it again changes nothing."""
+    if known is None or known.id != evaluation.id:
+        raise ValueError(
+            f"a correction at {list(evaluation.x)!r}, where ask number {evaluation.id!r} was not told"
+        )
+    if not known.same_outcome(evaluation):
+        history.correct(known, evaluation)
 
 
 def _answered(history: History, number: object, x: Point) -> int | None:
@@ -138,7 +181,7 @@ def _renamed(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _check_number(name: str, value: object) -> float | None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-        raise ValueError(f"{name} must be a number or null, got {value!r}")
+        raise ValueError(f"{name} must be a number or null, got {plain(value)}")
     return value
 
 
@@ -147,7 +190,7 @@ def _check_outputs(outputs: object) -> dict[str, float | None] | None:
     if outputs is None:
         return None
     if not isinstance(outputs, dict):
-        raise ValueError(f"outputs must be a mapping to numbers, got {outputs!r}")
+        raise ValueError(f"outputs must be a mapping to numbers, got {plain(outputs)}")
     return {name: _check_number(f"the output {name!r}", value) for name, value in outputs.items()}
 
 
@@ -158,5 +201,5 @@ def _check_trace(trace: object) -> dict[str, Any] | None:
     if not isinstance(trace, dict) or not all(
         isinstance(v, str | int | float | None) for v in trace.values()
     ):
-        raise ValueError(f"trace must be a mapping to numbers, got {trace!r}")
+        raise ValueError(f"trace must be a mapping to numbers, got {plain(trace)}")
     return trace

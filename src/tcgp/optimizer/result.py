@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import OptimizeResult
 
+from tcgp._text import plain, shorten
 from tcgp.goals import parameter_names
 from tcgp.optimizer.history import History
 
@@ -39,8 +40,8 @@ class Result(OptimizeResult):  # type: ignore[misc]
         Why the run ended; see `tcgp.minimize`.
     message, stopped : str
         The same in words; the message adds, if no evaluation succeeded, how the last one failed.
-    x_iters : list of lists
-        All evaluated points, in the order of the results.
+    x_iters : list of dicts or lists
+        All evaluated points, in the order of the results: dicts if the parameters have names.
     func_vals : array of shape (n,)
         Their values; NaN where the evaluation failed.
     failures : list of (int, str)
@@ -67,12 +68,42 @@ class Result(OptimizeResult):  # type: ignore[misc]
             success=history.best is not None,
             status=0,
             message=message,
-            x_iters=[list(e.x) for e in evaluations],
+            x_iters=[optimizer.space.as_named(e.x) for e in evaluations],
             func_vals=np.array([math.nan if e.y is None else e.y for e in evaluations], dtype=np.float64),
             feasible=np.array([history.keeps_limits(e) for e in evaluations], dtype=bool),
             failures=[(i, e.reason) for i, e in enumerate(evaluations) if e.failed],
             optimizer=optimizer,
         )
+
+    def __repr__(self) -> str:
+        lines = {
+            "fun": plain(self.fun),
+            "x": plain(self.x),
+            "evaluations": self._counts(),
+            "message": self.message,
+        }
+        return "\n".join(f"{name + ':':<13}{shorten(str(value))}" for name, value in lines.items())
+
+    def _repr_html_(self) -> str:
+        from tcgp.views import chart, view
+
+        sign = self.optimizer.history.goals.sign
+        values = self.func_vals.tolist()
+        kept = [sign * v if ok else math.inf for v, ok in zip(values, self.feasible.tolist(), strict=True)]
+        best = (sign * np.minimum.accumulate(kept)).tolist() if kept else []
+        numbers = range(1, len(values) + 1)
+        points, line = zip(numbers, values, strict=True), zip(numbers, best, strict=True)
+        facts = {
+            "best value": plain(self.fun),
+            "at": plain(self.x),
+            "evaluations": self._counts(),
+            "": self.message,
+        }
+        return view("Result", facts, chart(list(points), list(line), "evaluations", "value; best so far"))
+
+    def _counts(self) -> str:
+        failed = len(self.failures)
+        return f"{len(self.func_vals)}" + (f", {failed} of them failed" if failed else "")
 
     def to_dataframe(self) -> Any:
         """Every evaluation as a row of a pandas DataFrame: parameters, objective, outputs, and how it ended.

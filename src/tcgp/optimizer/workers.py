@@ -10,27 +10,47 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import functools
+import math
 import multiprocessing
 import multiprocessing.connection
 import numbers
 import os
 import queue
 import time
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from tcgp._text import shorten
+from tcgp._text import plain, shorten
 from tcgp.goals import interpret, read_outputs
 from tcgp.optimizer.settings import check_positive_integer
 
-__all__ = ["Crew", "Outcome", "WorkersError", "check_workers", "crew_for", "evaluate"]
+__all__ = [
+    "Crew",
+    "Executor",
+    "LeavingCrew",
+    "Outcome",
+    "Terminated",
+    "WorkersError",
+    "check_workers",
+    "count_workers",
+    "crew_for",
+    "evaluate",
+]
 
 Function = Callable[[Any], Any]
+
+LONGEST_TRACEBACK = 10_000  # characters from its end
+LONGEST_FAREWELL = 5.0  # seconds that a process may take to end before it is killed
 
 
 class WorkersError(RuntimeError):
     """The workers cannot evaluate anything any more."""
+
+
+class Terminated(KeyboardInterrupt):
+    """Somebody wants this process to end at once: it waits for nothing, as after a second Ctrl-C."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +64,20 @@ class Outcome:
     reason : str, dict or None
         Why there is no value; or, by their names, why outputs have none.
     seconds : float or None
+    exit_code : int or None
+        How a program ended; 0 also for a function that has returned. None if it was stopped, or raised an exception.
+    words : str
+        The end of what a program wrote, if it gave no value.
+    traceback : str or None
+        Of the exception that a function raised.
     """
 
     value: float | dict[str, float | None] | None
     reason: str | dict[str, str] | None = None
     seconds: float | None = field(default=None, compare=False, repr=False)
+    exit_code: int | None = field(default=None, compare=False, repr=False)
+    words: str = field(default="", compare=False, repr=False)
+    traceback: str | None = field(default=None, compare=False, repr=False)
 
 
 def evaluate(fun: Function, argument: Any) -> Outcome:
@@ -67,12 +96,21 @@ def evaluate(fun: Function, argument: Any) -> Outcome:
         answer = fun(argument)
     except (Exception, SystemExit) as error:
         reason = shorten(f"{type(error).__name__}: {error}", 1000)
-        return Outcome(None, reason, time.monotonic() - start)
+        seconds = time.monotonic() - start
+        return Outcome(None, reason, seconds, traceback=_traceback_of(error))
     seconds = time.monotonic() - start
     if isinstance(answer, Mapping):  # what its outputs mean, the goals say
         values, reasons = read_outputs(answer)
-        return Outcome(values, reasons or None, seconds)
-    return Outcome(*interpret(answer), seconds)
+        return Outcome(values, reasons or None, seconds, exit_code=0)
+    return Outcome(*interpret(answer), seconds, exit_code=0)
+
+
+def _traceback_of(error: BaseException) -> str:
+    """The traceback of an exception, from the user's function on."""
+    ours = error.__traceback__
+    theirs = None if ours is None else ours.tb_next
+    text = "".join(traceback.format_exception(type(error), error, theirs or ours))
+    return text if len(text) <= LONGEST_TRACEBACK else f"...{text[-LONGEST_TRACEBACK:]}"
 
 
 @runtime_checkable
@@ -81,8 +119,8 @@ class Crew(Protocol):
 
     capacity: int
 
-    def submit(self, number: int, argument: Any) -> None:
-        """Start the evaluation with this number."""
+    def submit(self, number: int, argument: Any, attempt: int = 0) -> None:
+        """Start the evaluation with this number; a later attempt at it if an earlier one is to be forgotten."""
 
     def wait(self, timeout: float | None) -> list[tuple[int, Outcome]]:
         """Evaluations that have ended: at least one, unless the time is up."""
@@ -91,7 +129,21 @@ class Crew(Protocol):
         """End what is still running, as far as that can be done."""
 
 
-def crew_for(workers: Any, fun: Function, n_parallel: int | None = None) -> Crew:
+@runtime_checkable
+class LeavingCrew(Crew, Protocol):
+    """A crew whose evaluations can go on without us, and be taken up by the next one."""
+
+    @property
+    def under_way(self) -> list[int]:
+        """Numbers of the evaluations that are running."""
+
+    def leave(self) -> list[int]:
+        """Let what runs go on when the crew is closed; its numbers."""
+
+
+def crew_for(
+    workers: Any, fun: Function, n_parallel: int | None = None, timeout: float | None = None
+) -> Crew:
     """The crew that ``workers`` means.
 
     Parameters
@@ -103,30 +155,47 @@ def crew_for(workers: Any, fun: Function, n_parallel: int | None = None) -> Crew
     fun : callable
     n_parallel : int, optional
         How many evaluations to keep going; by default as many as the workers are, where they say.
+    timeout : float, optional
+        Seconds after which an evaluation fails and its process is killed: for an integer, where 1 is a process too.
 
     Returns
     -------
     Crew
     """
-    check_workers(workers, n_parallel)
+    check_workers(workers, n_parallel, timeout)
     if isinstance(workers, numbers.Integral):
-        return Alone(fun) if workers == 1 else Processes(fun, int(workers))
+        alone = workers == 1 and timeout is None
+        return Alone(fun) if alone else Processes(fun, int(workers), timeout)
     if isinstance(workers, Crew):
         return workers
     if hasattr(workers, "submit"):
-        return Executor(fun, workers, n_parallel or _count_workers(workers))
-    return Batches(fun, workers, n_parallel or _count_workers(getattr(workers, "__self__", workers)))
+        return Executor(fun, workers, n_parallel or count_workers(workers))
+    return Batches(fun, workers, n_parallel or count_workers(getattr(workers, "__self__", workers)))
 
 
-def check_workers(workers: Any, n_parallel: object = None) -> None:
+def check_workers(workers: Any, n_parallel: object = None, timeout: object = None) -> None:
     """Refuse what `crew_for` cannot use."""
+    if timeout is not None:
+        _check_timeout(timeout, workers)
     if n_parallel is not None:
         check_positive_integer("n_parallel", n_parallel)
     if isinstance(workers, numbers.Integral):
         check_positive_integer("workers", workers)
     elif not (isinstance(workers, Crew) or hasattr(workers, "submit") or callable(workers)):
         raise TypeError(
-            f"workers must be an integer, an executor, a map-like callable or a crew, got {workers!r}"
+            f"workers must be an integer, an executor, a map-like callable or a crew, got {plain(workers)}"
+        )
+
+
+def _check_timeout(timeout: object, workers: object) -> None:
+    """Refuse a timeout that is none, or that nobody could keep."""
+    is_number = isinstance(timeout, numbers.Real) and not isinstance(timeout, bool)
+    if not is_number or not 0.0 < float(timeout) < math.inf:  # type: ignore[arg-type]
+        raise ValueError(f"timeout must be a positive number of seconds or None, got {plain(timeout)}")
+    if not isinstance(workers, numbers.Integral):
+        raise ValueError(
+            f"timeout needs processes of our own, workers=n with an integer n, got workers={plain(workers)}: an "
+            "executor or a map cannot be made to give up an evaluation, and a program has a timeout of its own"
         )
 
 
@@ -139,7 +208,7 @@ class Alone:
         self._fun = fun
         self._waiting: list[tuple[int, Any]] = []
 
-    def submit(self, number: int, argument: Any) -> None:
+    def submit(self, number: int, argument: Any, attempt: int = 0) -> None:
         self._waiting.append((number, argument))
 
     def wait(self, timeout: float | None) -> list[tuple[int, Outcome]]:
@@ -160,7 +229,7 @@ class Batches:
         self._fun, self._map = fun, mapper
         self._waiting: list[tuple[int, Any]] = []
 
-    def submit(self, number: int, argument: Any) -> None:
+    def submit(self, number: int, argument: Any, attempt: int = 0) -> None:
         self._waiting.append((number, argument))
 
     def wait(self, timeout: float | None) -> list[tuple[int, Outcome]]:
@@ -183,16 +252,21 @@ class Batches:
 class Executor:
     """Evaluations through an executor: `concurrent.futures`, a Dask client, an MPI pool."""
 
-    def __init__(self, fun: Function, executor: Any, capacity: int) -> None:
+    def __init__(
+        self, fun: Function, executor: Any, capacity: int, call: Callable[..., Outcome] = evaluate
+    ) -> None:
         self.capacity = capacity
-        self._fun, self._executor = fun, executor
+        self._fun, self._executor, self._call = fun, executor, call
+        # Dask takes a second call with the same arguments for the first one, and would not try again.
+        is_dask = type(executor).__module__.startswith("distributed")
+        self._options = {"pure": False} if is_dask else {}
         self._done: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
         self._futures: dict[int, Any] = {}
         self._broken: Exception | None = None
 
-    def submit(self, number: int, argument: Any) -> None:
+    def submit(self, number: int, argument: Any, attempt: int = 0) -> None:
         try:
-            future = self._executor.submit(evaluate, self._fun, argument)
+            future = self._executor.submit(self._call, self._fun, argument, **self._options)
         except Exception as error:
             raise _refusal("takes no more work", error) from error
         self._futures[number] = future
@@ -214,6 +288,11 @@ class Executor:
     def close(self) -> None:
         for future in self._futures.values():
             future.cancel()
+
+    @property
+    def under_way(self) -> list[int]:
+        """Numbers of the evaluations whose end has not been collected."""
+        return list(self._futures)
 
     def _note(self, number: int, future: Any) -> None:
         self._done.put((number, future))
@@ -241,13 +320,17 @@ def _refusal(what: str, error: Exception) -> WorkersError:
 
 
 class Processes:
-    """Evaluations in our own processes. One that dies takes only its evaluation with it, and is replaced."""
+    """Evaluations in our own processes. One that dies takes only its evaluation with it, and is replaced.
 
-    def __init__(self, fun: Function, n: int) -> None:
+    With a timeout, so is one whose evaluation does not end in time.
+    """
+
+    def __init__(self, fun: Function, n: int, timeout: float | None = None) -> None:
         self.capacity = n
-        self._fun = fun
+        self._fun, self._timeout = fun, timeout
         self._idle: list[_Worker] = []
         self._busy: dict[int, _Worker] = {}
+        self._begun: dict[int, float] = {}
         self._interrupted = False
         try:
             self._idle = [_Worker(fun) for _ in range(n)]
@@ -257,16 +340,18 @@ class Processes:
             self.close()
             raise
 
-    def submit(self, number: int, argument: Any) -> None:
+    def submit(self, number: int, argument: Any, attempt: int = 0) -> None:
         worker = self._idle.pop()
-        self._busy[number] = worker
+        self._busy[number], self._begun[number] = worker, time.monotonic()
         with contextlib.suppress(OSError):  # it has died: `wait` finds that out
             worker.connection.send(argument)
 
     def wait(self, timeout: float | None) -> list[tuple[int, Outcome]]:
-        ready = multiprocessing.connection.wait([w.connection for w in self._busy.values()], timeout)
+        connections = [worker.connection for worker in self._busy.values()]
+        ready = multiprocessing.connection.wait(connections, self._patience(timeout))
         numbers = [number for number, worker in self._busy.items() if worker.connection in ready]
         outcomes = [(number, self._collect(number)) for number in numbers]
+        outcomes += [(number, self._give_up(number)) for number in self._overdue()]
         ended = [(number, outcome) for number, outcome in outcomes if outcome is not None]
         # Ctrl-C reaches all processes of a terminal, and a worker may be the first to say so. The others' results
         # come first: the interrupt is raised when there are none.
@@ -287,11 +372,39 @@ class Processes:
             outcome: Outcome | None = worker.connection.recv()
         except (EOFError, OSError):
             outcome = Outcome(None, worker.obituary())
-            worker.end()
-            worker = _Worker(self._fun)
-            worker.expect_ready()
-        self._idle.append(worker)
+            self._replace(worker)
+        else:
+            self._idle.append(worker)
         return outcome
+
+    def _patience(self, timeout: float | None) -> float | None:
+        """How long to wait for an evaluation: until the time is up, or that of one of them."""
+        if self._timeout is None or not self._busy:
+            return timeout
+        first = min(self._begun[number] for number in self._busy) + self._timeout - time.monotonic()
+        return max(first if timeout is None else min(first, timeout), 0.0)
+
+    def _overdue(self) -> list[int]:
+        """Evaluations that have taken too long."""
+        if self._timeout is None:
+            return []
+        latest = time.monotonic() - self._timeout
+        late = [number for number in self._busy if self._begun[number] <= latest]
+        return [
+            number for number in late if not self._busy[number].connection.poll()
+        ]  # unless it has just ended
+
+    def _give_up(self, number: int) -> Outcome:
+        """Kill the process of an evaluation."""
+        self._replace(self._busy.pop(number))
+        return Outcome(None, f"no end after {self._timeout:g} s", time.monotonic() - self._begun[number])
+
+    def _replace(self, worker: _Worker) -> None:
+        """End a process, and have another take its place."""
+        worker.end()
+        another = _Worker(self._fun)
+        another.expect_ready()
+        self._idle.append(another)
 
 
 class _Worker:
@@ -322,14 +435,14 @@ class _Worker:
             ) from None
 
     def obituary(self) -> str:
-        self.process.join(timeout=5.0)
+        self.process.join(timeout=LONGEST_FAREWELL)
         return f"the worker process died with exit code {self.process.exitcode}"
 
     def end(self) -> None:
         self.connection.close()
         if self.process.is_alive():
             self.process.terminate()
-        self.process.join(timeout=5.0)
+        self.process.join(timeout=LONGEST_FAREWELL)
         if self.process.is_alive():
             self.process.kill()
             self.process.join()
@@ -354,7 +467,7 @@ def _work(fun: Function, connection: Any) -> None:
             connection.send(outcome)
 
 
-def _count_workers(pool: Any) -> int:
+def count_workers(pool: Any) -> int:
     """How many workers a pool says it has; the number of cores if it does not."""
     for name in ("_max_workers", "num_workers", "_processes"):
         count = getattr(pool, name, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,12 +23,21 @@ GREY = "0.6"
 
 
 def new_figure(size: tuple[float, float]) -> Figure:
-    """A figure that pyplot knows nothing of."""
+    """A figure that pyplot knows nothing of; as the last line of a notebook's cell it is shown, and once."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError("plotting needs matplotlib: pip install matplotlib") from error
-    return Figure(figsize=size, layout="constrained")
+
+    class ShownFigure(Figure):
+        """A figure that a notebook shows also where matplotlib was not told of notebooks."""
+
+        def _repr_png_(self) -> bytes:
+            stream = io.BytesIO()
+            self.savefig(stream, format="png")
+            return stream.getvalue()
+
+    return ShownFigure(figsize=size, layout="constrained")
 
 
 def new_axes(ax: Axes | None) -> Axes:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tcgp._text import plain
 from tcgp._typing import ArrayLike, BoolArray, FloatArray
 from tcgp.goals import parameter_names
 from tcgp.methods.fit import fit_model
@@ -169,7 +170,7 @@ class RunView:
     def of(cls, result: Any, parameters: Sequence[int | str] | None) -> RunView:
         """Read a result, with its space if it has one."""
         space = getattr(getattr(result, "optimizer", None), "space", None)
-        points = [list(x) for x in result.x_iters]
+        points = [_values(x) for x in result.x_iters]
         d = len(space) if space is not None else len(points[0])
         names = [f"x{j}" for j in range(d)] if space is None else list(parameter_names(space))
         if space is None:
@@ -213,6 +214,11 @@ def sign_of(run: Any) -> float:
     return -1.0 if settings is not None and settings.maximize else 1.0
 
 
+def _values(x: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
+    """Values of a point, whether they have names or not."""
+    return list(x.values() if isinstance(x, Mapping) else x)
+
+
 def _place(parameter: int | str, names: Sequence[str]) -> int:
     """The place of a parameter, by place or name."""
     if isinstance(parameter, str) and parameter in names:
@@ -220,7 +226,7 @@ def _place(parameter: int | str, names: Sequence[str]) -> int:
     if isinstance(parameter, int) and 0 <= parameter < len(names):
         return parameter
     raise ValueError(
-        f"parameters must be places below {len(names)} or names among {list(names)}, got {parameter!r}"
+        f"parameters must be places below {len(names)} or names among {list(names)}, got {plain(parameter)}"
     )
 
 
@@ -343,7 +349,7 @@ def fit_to_run(result: Any) -> Model:
     ok = np.isfinite(values)
     if ok.sum() < 2:
         raise ValueError(f"result must hold at least two successful evaluations, got {ok.sum()}")
-    codes = optimizer.space.encode([x for x, kept in zip(result.x_iters, ok, strict=True) if kept])
+    codes = optimizer.space.encode([_values(x) for x, kept in zip(result.x_iters, ok, strict=True) if kept])
     bounds = [(0.0, 1.0)] * optimizer.space.dim
     settings = optimizer.settings
     y = sign_of(result) * values[ok]
@@ -376,7 +382,7 @@ def _draw_surfaces(figure: Any, axes: Any, view: RunView, grids: Any, surfaces: 
 def _shares_of(dimension: Dimension, n_grid: int) -> FloatArray:
     """Shares of a parameter's range that a panel shows: a grid, or one per value where there are few."""
     size = dimension.size
-    if isinstance(dimension, Categorical) or (isinstance(dimension, Integer) and size <= n_grid):
+    if isinstance(dimension, Categorical) or size <= n_grid:
         centres: FloatArray = (np.arange(int(size), dtype=float) + 0.5) / size
         return centres
     grid: FloatArray = np.linspace(0.0, 1.0, n_grid)

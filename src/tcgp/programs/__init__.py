@@ -1,8 +1,18 @@
 """External programs as functions: their command line, their processes, and the values they leave."""
 
+from tcgp.programs.cluster import ClusterCrew
 from tcgp.programs.command import Template, find_program
 from tcgp.programs.crew import ProgramCrew
 from tcgp.programs.objective import Objective, RunFailed
 from tcgp.programs.simulator import Run, Simulator
 
-__all__ = ["Objective", "ProgramCrew", "Run", "RunFailed", "Simulator", "Template", "find_program"]
+__all__ = [
+    "ClusterCrew",
+    "Objective",
+    "ProgramCrew",
+    "Run",
+    "RunFailed",
+    "Simulator",
+    "Template",
+    "find_program",
+]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tcgp._text import printable, quote, shorten
-from tcgp.goals import read_outputs
+from tcgp._text import plain, printable, quote, shorten
+from tcgp.goals import NOT_FINITE, read_outputs
 from tcgp.programs.numerals import last_number, parse_number
 from tcgp.programs.output import last_line, parse_json, read_tail
 
@@ -119,7 +120,7 @@ class Objective:
         else:
             value = self._number_on_last_line(text)
         if not math.isfinite(value):
-            raise RunFailed(f"the value is {value}")
+            raise RunFailed(f"{NOT_FINITE}{value}")
         return value
 
     def _number_on_last_line(self, text: str) -> float:
@@ -158,7 +159,9 @@ class Objective:
         found: object = content
         for part in [key] if key in content else key.split("."):
             if not isinstance(found, dict) or part not in found:
-                raise RunFailed(f"the JSON in {self.where} has no key {key!r}")
+                close = difflib.get_close_matches(key, list(_keys(content)), n=1)
+                hint = f"; did you mean {quote(close[0])}?" if close else ""
+                raise RunFailed(f"the JSON in {self.where} has no key {key!r}{hint}")
             found = found[part]
         if found is None:
             raise RunFailed("there is no value")
@@ -201,6 +204,15 @@ def outputs_of_run(
     return values, reasons
 
 
+def _keys(content: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    """All keys of numbers in a JSON object, with dots into nested ones."""
+    for name, value in content.items():
+        if isinstance(value, dict):
+            yield from _keys(value, f"{prefix}{name}.")
+        elif _is_number_or_null(value):
+            yield prefix + name
+
+
 def _is_number_or_null(value: object) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
@@ -209,4 +221,4 @@ def _check_inside(file: str) -> None:
     """Refuse a file that is not in the run's directory."""
     path = Path(file)
     if not file or path.is_absolute() or ".." in path.parts or "\0" in file:
-        raise ValueError(f"the file of a value must lie in the run's directory, got {file!r}")
+        raise ValueError(f"the file of a value must lie in the run's directory, got {plain(file)}")

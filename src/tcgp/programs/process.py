@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 from tcgp.programs.output import parse_json, read_tail
 
-__all__ = ["Process", "adopt", "start"]
+__all__ = ["Process", "adopt", "is_running", "read_notes", "start"]
 
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
@@ -75,16 +75,40 @@ def start(arguments: list[str], notes: Path, **options: Any) -> Process:
 def adopt(arguments: list[str], notes: Path) -> Process | None:
     """The program with these arguments that another process has started, if it still runs or has left its exit code.
 
-    There is none if it was killed, or its machine went down; and none on Windows.
+    There is none if it was killed, or its machine went down; and none on Windows. One that has not begun by now
+    will not begin any more: see ``_settle``.
     """
+    if sys.platform == "win32":
+        return None
+    _settle(notes)
     facts = read_notes(notes)
-    if sys.platform == "win32" or facts.get("command") != arguments:
+    if facts.get("command") != arguments:
         return None
     process = Process(_Stranger(notes, facts["pid"]), notes, facts)
     # The last word is written before the lock is let go: it is read after the look at the lock.
     if process.has_ended and "code" not in read_notes(notes):
         return None
     return process
+
+
+def _settle(notes: Path) -> None:
+    """Wait for a supervisor that is about to start its program, and stop one that has not got so far.
+
+    Whoever wanted the run may have been killed a moment ago. What is started anew now must not run twice.
+    """
+    import fcntl
+
+    end = time.monotonic() + LONGEST_FAREWELL
+    with notes.open("ab") as file:  # if this creates it, a supervisor to come will find it and give up
+        while not os.fstat(file.fileno()).st_size and time.monotonic() < end:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:  # it is there: its first line says that the program runs
+                time.sleep(0.005)
+                continue
+            if not os.fstat(file.fileno()).st_size:
+                file.write(b"given up before it began\n")
+                file.flush()
 
 
 class Process:
@@ -101,6 +125,11 @@ class Process:
         The supervisor's notes.
     facts : mapping, optional
         The first of these notes; None without a supervisor.
+
+    Attributes
+    ----------
+    supervised : bool
+        Whether there is a supervisor, so that another process can find the program again.
     """
 
     def __init__(
@@ -110,7 +139,7 @@ class Process:
         facts: Mapping[str, Any] | None = None,
     ) -> None:
         self._supervisor, self._notes = supervisor, notes
-        self._supervised = facts is not None
+        self.supervised = facts is not None
         # A program without a supervisor leads its own group; so does a supervisor that has not started one yet.
         self._group: int = (facts or {}).get("program", supervisor.pid)
         self._begun: float = (facts or {}).get("started", time.time())
@@ -141,7 +170,7 @@ class Process:
         """Wait for the end; `subprocess.TimeoutExpired` if it does not come in time."""
         self._supervisor.wait(timeout)
         # A supervisor without a last word was killed, and its program may live.
-        if self._supervised and "code" not in read_notes(self._notes):
+        if self.supervised and "code" not in read_notes(self._notes):
             _signal(-self._group, signal.SIGKILL)
 
     def kill(self) -> None:
@@ -153,7 +182,7 @@ class Process:
             subprocess.run(["taskkill", "/F", "/T", "/PID", pid], check=False, capture_output=True)
             self._supervisor.wait()
             return
-        if self._supervised:
+        if self.supervised:
             _signal(self._supervisor.pid, signal.SIGTERM)  # it knows all that there is to kill
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._supervisor.wait(LONGEST_FAREWELL)
@@ -185,6 +214,14 @@ class _Stranger:
                 raise subprocess.TimeoutExpired("a run under way", timeout or 0.0)
             time.sleep(ADOPTED_POLL)
         return code
+
+
+def is_running(notes: Path) -> bool:
+    """Whether the program whose supervisor keeps these notes runs; False where that cannot be told."""
+    if sys.platform == "win32" or not notes.is_file():
+        return False
+    with notes.open("rb") as file:
+        return _is_locked(file)
 
 
 def read_notes(path: Path) -> dict[str, Any]:

@@ -21,18 +21,19 @@ from pathlib import Path
 from typing import Any
 
 from tcgp._files import write_atomically
-from tcgp._text import printable, shorten
+from tcgp._text import plain, printable, shorten
 from tcgp.programs.command import Template, find_program
 from tcgp.programs.objective import STDOUT, Objective, RunFailed, outputs_of_run
 from tcgp.programs.output import last_line, parse_json, read_tail
-from tcgp.programs.process import Process, adopt, start
+from tcgp.programs.process import Process, adopt, is_running, read_notes, start
 
-__all__ = ["Run", "Simulator"]
+__all__ = ["Run", "Simulator", "is_under_way"]
 
 logger = logging.getLogger("tcgp")
 
 PARAMETERS, STDERR, OUTCOME = "parameters.json", "stderr.txt", "outcome.json"
 NOTES = ".supervisor"
+LONGEST_WORDS = 10_000  # characters from the end of an output in which messages are looked for
 
 Value = float | dict[str, float | None]
 
@@ -95,13 +96,15 @@ class Simulator:
 
     def __post_init__(self) -> None:
         if isinstance(self.command, str) or not self.command:
-            raise ValueError(f"command must be a list of a program and its arguments, got {self.command!r}")
+            raise ValueError(
+                f"command must be a list of a program and its arguments, got {plain(self.command)}"
+            )
         for argument in self.command[1:]:
             Template.parse(argument)
         if self.timeout is not None and not self.timeout > 0.0:
-            raise ValueError(f"timeout must be a positive number of seconds, got {self.timeout!r}")
+            raise ValueError(f"timeout must be a positive number of seconds, got {plain(self.timeout)}")
         if isinstance(self.outputs, str) and self.outputs != "json":
-            raise ValueError(f"outputs must be a mapping, 'json' or None, got {self.outputs!r}")
+            raise ValueError(f"outputs must be a mapping, 'json' or None, got {plain(self.outputs)}")
 
     def __call__(self, parameters: Mapping[str, Any]) -> Value:
         """Run the program and return its value, or its outputs; RunFailed if there is none."""
@@ -160,6 +163,22 @@ class Simulator:
         process = adopt(arguments, directory / NOTES)
         return None if process is None else Run(self, directory, arguments, process)
 
+    def read_again(self, parameters: Mapping[str, Any], name: str) -> tuple[Value, dict[str, str]] | None:
+        """The value or the outputs that the run of that name left, and why some outputs are None.
+
+        None if there is no such run with these parameters, or it did not end normally; RunFailed if it has no value.
+        """
+        directory = _last_directory(Path(self.runs), name)
+        if directory is None or _read_json(directory / PARAMETERS) != dict(parameters):
+            return None
+        outcome = _read_json(directory / OUTCOME)
+        kept = outcome.get("exit_code") if isinstance(outcome, dict) else None
+        if read_notes(directory / NOTES).get("code", kept) != 0:
+            return None
+        if self.outputs is None:
+            return self.objective.read(directory), {}
+        return outputs_of_run(self.outputs, directory)
+
 
 class Run:
     """A run of a simulator, under way.
@@ -173,6 +192,8 @@ class Run:
         How long the run took, once it has finished.
     reasons : dict
         Why outputs have no value, by name.
+    exit_code : int or None
+        How the program ended, negative for a signal; None as long as it runs, and if it was stopped.
     """
 
     def __init__(
@@ -188,6 +209,21 @@ class Run:
         self._killed = False
         self.seconds: float | None = None
         self.reasons: dict[str, str] = {}
+        self.exit_code: int | None = None
+
+    @property
+    def can_be_adopted(self) -> bool:
+        """Whether another process can take it up if this one ends."""
+        return self._process.supervised
+
+    @property
+    def words(self) -> str:
+        """The end of what the program wrote to its standard error and output."""
+        parts = []
+        for name in (STDERR, STDOUT):
+            with contextlib.suppress(OSError):  # the program has deleted it
+                parts.append(read_tail(self.directory / name)[-LONGEST_WORDS:])
+        return "\n".join(parts)
 
     def finish(self) -> Value:
         """Wait for the end, and return the value or the outputs; RunFailed if there is none."""
@@ -215,8 +251,9 @@ class Run:
             raise RunFailed(f"no end after {timeout:g} s") from None
         if self._killed:
             raise RunFailed("stopped before its end")
-        if self._process.code != 0:
-            raise RunFailed(_how_it_ended(self._process.code) + self._last_words())
+        self.exit_code = self._process.code
+        if self.exit_code != 0:
+            raise RunFailed(_how_it_ended(self.exit_code) + self._last_words())
         if self._simulator.outputs is None:
             return self._simulator.objective.read(self.directory)
         outputs, self.reasons = outputs_of_run(self._simulator.outputs, self.directory)
@@ -247,6 +284,12 @@ class Run:
         # The same trouble reads the same in every run: reasons are counted.
         line = line.replace(str(self.directory), ".")
         return f": {printable(shorten(line, 200))}" if line else ""
+
+
+def is_under_way(runs: Path, name: str) -> bool:
+    """Whether the program of the run of that name runs, whoever has started it."""
+    directory = _last_directory(runs, name)
+    return directory is not None and is_running(directory / NOTES)
 
 
 def _as_json(content: object) -> str:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tcgp._text import printable, shorten
+from tcgp._text import plain, printable, shorten
 from tcgp._typing import BoolArray, FloatArray
 from tcgp.expressions import Constraint, parse_constraint, quote_name
 from tcgp.space import Categorical, Point, Real, Space, parameter_names
@@ -93,7 +93,7 @@ class Numbers:
         slacks = self._slacks(x)
         gradients = np.zeros((len(slacks), len(x)))
         for i, dimension in enumerate(self.space.dimensions):
-            if isinstance(dimension, Real):
+            if isinstance(dimension, Real) and dimension.continuous:
                 step = _STEP * slope(dimension, x[i])
                 moved = x.copy()
                 moved[i] += step if x[i] + step <= dimension.high else -step
@@ -104,7 +104,7 @@ class Numbers:
         values = np.atleast_1d(np.asarray(self.constraint.fun(x), dtype=np.float64))
         if values.ndim != 1:
             raise ValueError(
-                f"constraints: {self.text} must return a number or a list of numbers, got {values!r}"
+                f"constraints: {self.text} must return a number or a list of numbers, got {plain(values)}"
             )
         return values
 
@@ -126,7 +126,7 @@ Check: TypeAlias = Constraint | Numbers | Predicate
 def as_checks(space: Space, constraints: Sequence[object]) -> list[Check]:
     """The constraints as checks of one kind or another; ValueError for those that do not fit the space."""
     if isinstance(constraints, str) or not isinstance(constraints, Sequence):
-        raise TypeError(f"constraints must be a list, got {constraints!r}; write [{constraints!r}]")
+        raise TypeError(f"constraints must be a list, got {plain(constraints)}; write [{plain(constraints)}]")
     return [check for item in constraints for check in _as_checks(space, item)]
 
 
@@ -153,7 +153,7 @@ def _as_checks(space: Space, item: object) -> Sequence[Check]:
         return (Predicate(space, item),)
     raise TypeError(
         'constraints must be text such as "a <= 2 * b", functions that return True or False, or '
-        f"scipy.optimize.LinearConstraint or NonlinearConstraint, got {shorten(repr(item), 100)}"
+        f"scipy.optimize.LinearConstraint or NonlinearConstraint, got {shorten(plain(item), 100)}"
     )
 
 
@@ -203,7 +203,7 @@ def _check_names(space: Space, constraint: Constraint) -> None:
                 f"use a function that returns True or False, such as lambda x: x[{name!r}] != "
                 f"{dimension.choices[0]!r}"
             )
-    real = {name for name, dimension in dimensions.items() if isinstance(dimension, Real)}
+    real = {name for name, dimension in dimensions.items() if dimension.continuous}
     if constraint.lower == constraint.upper and constraint.names & real:
         raise _equality(text)
 
@@ -211,11 +211,15 @@ def _check_names(space: Space, constraint: Constraint) -> None:
 def _check_numeric(space: Space, item: object) -> None:
     """Refuse SciPy's constraints where a point is no vector of numbers."""
     for name, dimension in zip(parameter_names(space), space.dimensions, strict=True):
-        if isinstance(dimension, Categorical):
+        if isinstance(dimension, Categorical) and not _is_fixed_number(dimension):
             raise ValueError(
                 f"constraints: a {type(item).__name__} needs numbers only, and {name!r} is a Categorical; "
                 'use text such as "a <= 2 * b", or a function that returns True or False'
             )
+
+
+def _is_fixed_number(dimension: Categorical) -> bool:
+    return len(dimension.choices) == 1 and isinstance(dimension.choices[0], numbers.Real)
 
 
 def _equality(text: str) -> ValueError:

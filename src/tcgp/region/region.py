@@ -169,7 +169,7 @@ class Region:
                     gradients.append(sign * gradient[:, None])
         if self._numbers:
             points = self.space.decode(codes)
-            real = [isinstance(dimension, Real) for dimension in self.space.dimensions]
+            real = [dimension.continuous for dimension in self.space.dimensions]
             for numbers in self._numbers:
                 slacks.append(np.array([numbers.slacks(point) for point in points]))
                 jacobians = np.array([numbers.slack_gradients(point)[:, real] for point in points])
@@ -305,7 +305,11 @@ class Region:
     def _real(self) -> dict[str, Real]:
         """The real parameters."""
         named = zip(parameter_names(self.space), self.space.dimensions, strict=True)
-        return {name: dimension for name, dimension in named if isinstance(dimension, Real)}
+        return {
+            name: dimension
+            for name, dimension in named
+            if isinstance(dimension, Real) and dimension.continuous
+        }
 
     @cached_property
     def _linear(self) -> list[Constraint]:

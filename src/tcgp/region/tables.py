@@ -56,8 +56,7 @@ def table_of_codes(space: Space, codes: FloatArray) -> Table:
             value = next(iter(dimension.values()))
             table[name] = np.full(len(codes), float(value))
         elif isinstance(dimension, Categorical):
-            index = np.argmax(part, axis=1) if dimension.width > 1 else (part[:, 0] >= 0.5).astype(np.intp)
-            table[name] = _choices(dimension, index)
+            table[name] = _choices(dimension, _places(dimension, part))
         else:
             table[name] = _quantiles(dimension, part[:, 0])
     return table
@@ -77,13 +76,23 @@ def _is_numeric(dimension: Dimension) -> bool:
     )
 
 
+def _places(dimension: Categorical, part: FloatArray) -> IntArray:
+    """Places of choices at codes."""
+    if dimension.ordered:
+        n = len(dimension.choices)
+        return np.minimum((part[:, 0] * n).astype(np.intp), n - 1)
+    return np.argmax(part, axis=1) if dimension.width > 1 else (part[:, 0] >= 0.5).astype(np.intp)
+
+
 def _choices(dimension: Categorical, index: IntArray) -> FloatArray:
     return np.array(dimension.choices, dtype=np.float64)[index]
 
 
 def _quantiles(dimension: Real | Integer, u: FloatArray) -> FloatArray:
     """The values that ``dimension.quantile`` gives one by one."""
-    if isinstance(dimension, Integer):
+    if dimension.step is not None:
+        values = dimension.low + dimension.step * np.minimum(np.floor(u * dimension.size), dimension.size - 1)
+    elif isinstance(dimension, Integer):
         if dimension.log:
             low, high = math.log(dimension.low - 0.5), math.log(dimension.high + 0.5)
             values = np.rint(np.exp(low + u * (high - low)))

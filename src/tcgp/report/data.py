@@ -22,11 +22,11 @@ from tcgp.optimizer import Optimizer
 from tcgp.optimizer.history import Evaluation
 from tcgp.report.limits import constraints, law_rows, log_feasible
 from tcgp.report.numbers import LONGEST_TEXT, attempt, rounded
-from tcgp.scoring import diagnose
+from tcgp.scoring import diagnose, sensitivity
 from tcgp.scoring.diagnosis import Diagnosis, method_label
 from tcgp.space import Categorical, Dimension, Point, Real
 
-__all__ = ["State", "calibration_sentence", "report_data"]
+__all__ = ["State", "calibration_sentence", "current_model", "report_data"]
 
 logger = logging.getLogger("tcgp")
 
@@ -54,12 +54,15 @@ class State:
         Its budget.
     refresh : float or None
         Seconds after which the page loads itself again; None if nothing new will come.
+    patience : float or None
+        Seconds after which a page that has not been written again says that there is no news, and turns grey.
     """
 
     running: bool
     text: str
     n_evals: int | None = None
     refresh: float | None = None
+    patience: float | None = None
 
 
 def report_data(
@@ -131,11 +134,13 @@ def report_data(
             "outputs": [[rounded((e.outputs or {}).get(name), 8) for name in outputs] for e in evaluations],
             "broken": _broken(optimizer),
             "reason": [None if e.reason is None else shorten(e.reason, LONGEST_TEXT) for e in evaluations],
+            "corrected": [_former(optimizer, e) for e in evaluations],
             "id": numbers,
             "source": [source for _, source in origins],
             "optimizer": [rounded(_seconds_to_choose(optimizer, e), 4) for e in evaluations],
             "simulator": [rounded(e.seconds, 4) for e in evaluations],
         },
+        "retries": len(optimizer.history.retries),
         "pending": [{"id": p.id, "x": _words(parameters, optimizer, p.x)} for p in optimizer.pending],
         "best": _best_points(parameters, optimizer, numbers, outputs),
         "shown": None if shown is None else next(i for i, e in enumerate(evaluations) if e is shown),
@@ -148,6 +153,8 @@ def report_data(
         "calibration": None
         if model is None
         else attempt("the calibration", _calibration, model, goals.maximize),
+        "importance": None if model is None else attempt("the importance", _importance, models, model),
+        "share": None if model is None else attempt("the share", _share, models),
         "trace": [
             {
                 "method": method_label(str(entry.get("method") or optimizer.settings.method)),
@@ -276,6 +283,12 @@ def _broken(optimizer: Optimizer) -> list[list[int] | None]:
     ]
 
 
+def _former(optimizer: Optimizer, evaluation: Evaluation) -> str | None:
+    """What was told of an evaluation before it was corrected, as text; None if it was not."""
+    outcomes = [before.outcome() for before in optimizer.history.former(evaluation)]
+    return shorten(", then ".join(outcomes), LONGEST_TEXT) if outcomes else None
+
+
 def _signed(optimizer: Optimizer, value: float | None) -> float | None:
     """A value that a model has seen, with the user's sign."""
     return None if value is None else optimizer.history.goals.sign * value
@@ -341,6 +354,27 @@ def _thinned(optimizer: Optimizer) -> Optimizer:
 
 def _n_values(optimizer: Optimizer) -> int:
     return len(optimizer.history.successes[1])
+
+
+def current_model(optimizer: Optimizer) -> tuple[Optimizer, Model | None]:
+    """The model that a report of a journal shows, and the optimizer that has it, perhaps with fewer data."""
+    models = _thinned(optimizer) if optimizer.model is None else optimizer
+    return models, _model(models, True)
+
+
+def _importance(optimizer: Optimizer, model: Model) -> list[dict[str, Any]]:
+    """Total and first-order index of each parameter."""
+    found = sensitivity(model.over(optimizer.space))
+    return [
+        {"total": rounded(total, 4), "first": rounded(first, 4)}
+        for total, first in zip(found.total.tolist(), found.first.tolist(), strict=True)
+    ]
+
+
+def _share(optimizer: Optimizer) -> float | None:
+    """Predicted share of the space that is better than the best value."""
+    share: float | None = rounded(optimizer.share_below(), 4)
+    return share
 
 
 def _slices(optimizer: Optimizer, model: Model) -> dict[str, Any] | None:

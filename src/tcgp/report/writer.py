@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import logging
 import os
+import re
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from tcgp._files import write_atomically
+from tcgp._text import plain
 from tcgp.optimizer import Optimizer
 from tcgp.optimizer.journal import read_journal
 from tcgp.report.data import State, report_data
 from tcgp.report.page import render
 
-__all__ = ["Reporter", "check_place", "report_from_journal", "report_from_optimizer"]
+__all__ = ["HEARTBEAT", "Reporter", "check_place", "renew", "report_from_journal", "report_from_optimizer"]
 
 logger = logging.getLogger("tcgp")
 
 REFRESH = 10.0  # seconds after which the page of a running run loads itself again
+HEARTBEAT = 20.0  # seconds after which it is written again, if only to say that somebody is at work
+PATIENCE = 3.0  # heartbeats without which a page says that there is no news
 
 # Time a run lends to its report: some seconds at once, and then a share of its duration. A run of minutes per
 # evaluation is shown after each; one of milliseconds, now and then.
@@ -69,16 +74,30 @@ class Reporter:
         self._complained = False
         self._software: str | None = None
         self._guarded(self._look_up_software)
+        self._written = threading.Lock()  # one page at a time
+        self._ended = threading.Event()
+        threading.Thread(target=self._beat, name="tcgp-report", daemon=True).start()
 
     def waiting(self) -> None:
         """Evaluations are under way, and there is time until one ends: show how the run stands."""
         if self._spent <= ALLOWANCE + SHARE * (time.monotonic() - self._begun):
-            self._guarded(lambda: self._write(State(True, "running", self._n_evals, REFRESH)))
+            self._guarded(lambda: self._write(self._running()))
 
     def close(self, message: str) -> None:
         """The run has ended, for the reason given: write the report a last time."""
+        self._ended.set()
         fit = len(self._optimizer.evaluations) <= LARGEST_FIT
         self._guarded(lambda: self._write(State(False, message, self._n_evals), fit=fit))
+
+    def _running(self) -> State:
+        return State(True, "running", self._n_evals, REFRESH, PATIENCE * HEARTBEAT)
+
+    def _beat(self) -> None:
+        """Say now and then that the run is at work, however long an evaluation takes."""
+        while not self._ended.wait(HEARTBEAT):
+            with self._written:
+                if not self._ended.is_set() and self.path.exists():
+                    self._guarded(lambda: renew(self.path))
 
     def _look_up_software(self) -> None:
         if self._optimizer.journal is not None:
@@ -94,7 +113,8 @@ class Reporter:
                 software=self._software,
                 fit=fit,
             )
-            write_atomically(self.path, render(data))
+            with self._written:
+                write_atomically(self.path, render(data))
         finally:
             self._spent += time.monotonic() - start
 
@@ -114,7 +134,7 @@ def check_place(path: str | os.PathLike[str]) -> None:
     place = Path(path)
     if place.is_dir() or not place.absolute().parent.is_dir():
         raise ValueError(
-            f"report must be a file in a directory that exists, got {str(path)!r}; create the directory first"
+            f"report must be a file in a directory that exists, got {plain(str(path))}; create the directory first"
         )
 
 
@@ -178,9 +198,18 @@ def report_from_journal(
     write_atomically(path, render(data))
 
 
+def renew(path: str | os.PathLike[str]) -> None:
+    """Write a page again as it is, with the time of now."""
+    page = Path(path).read_text(encoding="utf-8")
+    # In a string of the page's data these quotation marks would be escaped.
+    write_atomically(path, re.sub(r'"written":[0-9.]+', f'"written":{time.time():.1f}', page, count=1))
+
+
 def _standing(refresh: float | None = None) -> State:
     """How a run stands that nobody here drives."""
-    return State(refresh is not None, "snapshot" if refresh is None else "watched", None, refresh)
+    if refresh is None:
+        return State(False, "snapshot")
+    return State(True, "watched", None, refresh, PATIENCE * max(refresh, HEARTBEAT))
 
 
 def _title(path: Path) -> str:

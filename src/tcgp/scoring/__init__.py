@@ -10,11 +10,13 @@ from tcgp.scoring.occurrence import occurrence_discrepancy, predicted_probabilit
 from tcgp.scoring.pit import ks_pit, thresholded_pit, tks_pit
 from tcgp.scoring.ranked_probability import crps, twcrps, twcrps_sampled
 from tcgp.scoring.scores import Scores, leave_one_out_prediction, loo_scores, test_scores
+from tcgp.scoring.sensitivity import Sensitivity, sensitivity
 
 __all__ = [
     "Diagnosis",
     "LimitDiagnosis",
     "Scores",
+    "Sensitivity",
     "crps",
     "diagnose",
     "diagnose_limit",
@@ -23,6 +25,7 @@ __all__ = [
     "loo_scores",
     "occurrence_discrepancy",
     "predicted_probability",
+    "sensitivity",
     "test_scores",
     "thresholded_pit",
     "tks_pit",

@@ -195,6 +195,7 @@
     const run = E.id[i] === null ? "" : `, run ${E.id[i]}`;
     const lines = [`evaluation ${i + 1}${run} (${ORIGIN[E.source[i]] || E.source[i]})`];
     lines.push(E.y[i] === null ? `failed: ${E.reason[i] || "no reason given"}` : `value ${number(E.y[i], 10)}`);
+    if (E.corrected[i] !== null) lines.push(`corrected; first told as ${E.corrected[i]}`);
     for (const k of E.broken[i] || []) lines.push(`violates ${C[k] ? C[k].text : "a constraint"}`);
     G.outputs.forEach((name, k) => { if (name !== G.objective) lines.push(`${name} = ${number(E.outputs[i][k], 8)}`); });
     P.slice(0, 24).forEach((p, k) => lines.push(`${p.name} = ${word(p, E.x[i][k])}`));
@@ -238,11 +239,16 @@
     const snapshot = D.state.text === "snapshot";
     const header = add(root, "header");
     add(header, "h1", "", D.title);
-    add(header, "span", D.state.running ? "status on" : "status", D.state.running ? "● running" : snapshot ? "■ snapshot" : "■ finished");
+    const status = add(header, "span", D.state.running ? "status on" : "status", D.state.running ? "● running" : snapshot ? "■ snapshot" : "■ finished");
     const when = add(header, "span", "soft");
     const tell = () => {
       const age = Math.max(0, Date.now() / 1000 - D.state.written);
       const at = new Date(D.state.written * 1000).toLocaleString("sv-SE"); // year, month, day: read alike everywhere
+      if (D.state.running && D.state.patience && age > D.state.patience) {  // a newer page would not be stale
+        status.className = "status";
+        status.textContent = `○ no news since ${at}`;
+        document.documentElement.classList.add("stale");
+      }
       when.textContent = `written ${at}` + (age > 5 ? ` (${seconds(Math.round(age))} ago)` : "");
     };
     tell();
@@ -263,7 +269,11 @@
     fact("evaluations", D.state.n_evals ? `${N} of ${D.state.n_evals}` : N);
     fact("failed", failed);
     if (limited) fact("keep all constraints", `${E.y.filter((_, i) => feasible(i)).length} of ${N - failed}`);
+    const corrected = E.corrected.filter((text) => text !== null).length;
+    if (corrected) fact("corrected", corrected);
+    if (D.retries) fact("tried again", D.retries);
     fact("in progress", D.pending.length);
+    if (D.share !== null) fact("space predicted to be better", D.share < 1e-4 ? "< 0.01 %" : number(100 * D.share, 2) + " %");
     const spent = E.simulator.reduce((a, b) => a + (b || 0), 0);
     if (spent > 0) fact("time in the simulator", seconds(spent));
     if (D.state.text && !snapshot && !D.state.running) add(root, "p", "soft", "Ended: " + D.state.text + ".");
@@ -635,6 +645,21 @@
       if (c.model.models[0].u.length) pit(cell, "limit", c.model.models, "values that keep it", "The same for all values that satisfy the limit, as fractions of the box.", "less means that the limit is expected to be satisfied too rarely");
     }
   }
+  function importance(parent) {
+    if (!D.importance) return;
+    const section = card(parent, "Which parameters matter", "Share of the variation of the model's mean that a parameter takes part in (total Sobol' index, the whole bar), and explains alone (first-order index, the dark part).");
+    const order = P.map((_, k) => k).sort((a, b) => D.importance[b].total - D.importance[a].total).slice(0, 20);
+    const width = narrow ? 340 : 480, row = 24, left = Math.min(140, width * 0.35), height = row * order.length + 8;
+    const svg = canvas(section, "importance", "Importance of the parameters", width, height);
+    order.forEach((k, i) => {
+      const { total, first } = D.importance[k], y = 4 + i * row, scale = width - left - 60;
+      draw(draw(svg, "text", { x: left - 8, y: y + 15, "text-anchor": "end", class: "name" }, cut(P[k].name, 18)), "title", {}, P[k].name);
+      draw(svg, "rect", { x: left, y: y + 3, width: Math.max(total * scale, 1), height: row - 8, class: "bar1" });
+      draw(svg, "rect", { x: left, y: y + 3, width: Math.min(first, total) * scale, height: row - 8, class: "bar2" });
+      draw(svg, "text", { x: left + total * scale + 6, y: y + 15, class: "label" }, total.toFixed(2));
+    });
+    if (P.length > order.length) add(section, "p", "soft", `The ${order.length} most important of ${P.length} are shown.`);
+  }
   function law(parent) {
     const T = D.trace;
     if (!T.length) return;
@@ -793,6 +818,7 @@
     calibration(left);
     times(left);
     heat(right);
+    importance(right);
     law(right);
     if (!right.childElementCount) right.remove();
   }

@@ -1,0 +1,259 @@
+"""``tcgp import``: runs that were made elsewhere, into a journal."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tcgp.cli.campaigns import open_optimizer, read
+from tcgp.cli.console import DONE, UsageError, note, show
+from tcgp.cli.spec import load_spec
+from tcgp.cli.tables import BOOKKEEPING, Table, is_missing, number, parse_cell, read_table
+from tcgp.goals import Goals, parameter_names
+from tcgp.optimizer import Evaluation, Optimizer
+from tcgp.optimizer.arguments import point_of_row
+
+__all__ = ["run"]
+
+MOST_TOLD = 3  # rows that cannot be used, of which the message has the reasons
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A run made elsewhere: where it stands, its parameters by name, its answer, and how it ended."""
+
+    label: str
+    parameters: Mapping[str, Any]
+    answer: Any  # a number, a mapping of outputs, or None
+    reason: str | None = None
+    seconds: float | None = None
+
+
+@dataclass
+class _Found:
+    """What is usable, and what is wrong with the rest."""
+
+    evaluations: dict[tuple[Any, ...], tuple[str, Evaluation]] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Carry out ``tcgp import``."""
+    spec = None if options.spec is None else load_spec(options.spec)
+    if spec is not None:
+        Path(options.journal).absolute().parent.mkdir(parents=True, exist_ok=True)
+    with open_optimizer(options.journal, spec) as optimizer:
+        found = _Found()
+        for item in _runs(options, optimizer):
+            _check(item, optimizer, found)
+        _report_problems(found.problems, options)
+        evaluations = [evaluation for _, evaluation in found.evaluations.values()]
+        try:
+            n_new = optimizer.add_evaluations(evaluations)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        n_failed = sum(e.failed for e in evaluations)
+        known = len(evaluations) - n_new
+        show(
+            f"imported {n_new} evaluations"
+            + (f"; {known} were known already" if known else "")
+            + (f"; {n_failed} of all are failures" if n_failed else "")
+        )
+        best = optimizer.history.best
+        show(
+            f"the journal has {len(optimizer.evaluations)}, the best is {'none' if best is None else repr(best.y)}"
+        )
+    return DONE
+
+
+def _check(item: _Run, optimizer: Optimizer, found: _Found) -> None:
+    """Sort a run into what is usable and what is not."""
+    history = optimizer.history
+    try:
+        x = point_of_row(history.space, item.parameters)
+        evaluation = Evaluation.of(x, item.answer, item.reason, item.seconds, history.goals)
+    except ValueError as error:
+        found.problems.append(f"{item.label}: {error}")
+        return
+    earlier = found.evaluations.get(tuple(x))
+    if earlier is None:
+        found.evaluations[tuple(x)] = (item.label, evaluation)
+    elif not earlier[1].same_outcome(evaluation):
+        found.problems.append(
+            f"{item.label} repeats the point of {earlier[0]}, which gave {earlier[1].outcome()} and not "
+            f"{evaluation.outcome()}"
+        )
+
+
+def _report_problems(problems: list[str], options: argparse.Namespace) -> None:
+    """Refuse, or with --skip leave out, rows that cannot be used."""
+    if not problems:
+        return
+    more = f"; and {len(problems) - MOST_TOLD} more" if len(problems) > MOST_TOLD else ""
+    text = "; ".join(problems[:MOST_TOLD]) + more
+    if not options.skip:
+        raise UsageError(f"nothing was imported from {options.data!r}: {text}; --skip leaves such rows out")
+    note(f"left out of {options.data!r}: {text}")
+
+
+# ---- where runs come from ----
+
+
+def _runs(options: argparse.Namespace, optimizer: Optimizer) -> Iterator[_Run]:
+    """The runs of a CSV file, a journal or a study."""
+    if "://" in options.data:
+        return _runs_of_study(options, optimizer.history.goals)
+    if options.study is not None:
+        raise UsageError("--study is for the URL of an Optuna storage, such as sqlite:///trials.db")
+    if _is_journal(options.data):
+        return _runs_of_journal(options.data)
+    return _runs_of_table(read_table(options.data), optimizer, options.objective)
+
+
+def _is_journal(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(64).lstrip(b"\xef\xbb\xbf").startswith(b'{"format": "tcgp-journal"')
+    except OSError as error:
+        raise UsageError(f"{path!r} cannot be read: {os.strerror(error.errno or 0)}") from None
+
+
+def _runs_of_journal(path: str) -> Iterator[_Run]:
+    """What another journal was told; what is pending there is left."""
+    campaign = read(path)
+    history = campaign.history
+    names = parameter_names(campaign.space)
+    if history.pending:
+        note(f"{len(history.pending)} points are pending in {path!r} and are not imported")
+    for e in [*history.evaluations, *history.outside]:
+        which = f"evaluation {len(history.evaluations)}" if e.id is None else f"run {e.id}"
+        answer = e.y if e.outputs is None or e.failed else e.outputs
+        yield _Run(f"{which} of {path!r}", dict(zip(names, e.x, strict=True)), answer, e.reason, e.seconds)
+
+
+def _runs_of_study(options: argparse.Namespace, goals: Goals) -> Iterator[_Run]:
+    """The finished trials of a study; those that failed or were pruned are failures."""
+    try:
+        import optuna
+    except ImportError:
+        raise UsageError("a study needs Optuna: pip install optuna") from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        study = optuna.load_study(study_name=options.study, storage=options.data)
+        trials = study.get_trials(deepcopy=False)
+    except Exception as error:  # of the storage: a missing driver, a refused password, an unknown study
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise UsageError(f"the study cannot be read: {reason[:300]}") from None  # its URL may hold a password
+    if len(study.directions) > 1:
+        raise UsageError(f"the study must have one objective, got one with {len(study.directions)}")
+    if (study.direction.name == "MAXIMIZE") != goals.maximize:
+        wanted = "maximizes" if goals.maximize else "minimizes"
+        raise UsageError(
+            f"the study {study.direction.name.lower()}s and the campaign {wanted}; set 'maximize' in the spec"
+        )
+    for trial in trials:
+        if not trial.state.is_finished():
+            continue
+        done = trial.state.name == "COMPLETE"
+        answer: Any = trial.values[0] if done else None
+        if done and goals.objective is not None:
+            answer = {**_numbers(trial.user_attrs), goals.objective: answer}
+        seconds = None if trial.duration is None else trial.duration.total_seconds()
+        why = None if done else str(trial.system_attrs.get("fail_reason") or trial.state.name.lower())
+        yield _Run(f"trial {trial.number}", trial.params, answer, why, seconds)
+
+
+def _numbers(attributes: Mapping[str, Any]) -> dict[str, float]:
+    return {k: v for k, v in attributes.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+
+
+def _runs_of_table(table: Table, optimizer: Optimizer, objective: str | None) -> Iterator[_Run]:
+    """The rows of a CSV file; a row without a value is a failure if a column 'reason' says why, else it is left out."""
+    history = optimizer.history
+    parameters = dict(zip(parameter_names(history.space), history.space.dimensions, strict=True))
+    columns = _value_columns(table, list(parameters), history.goals, objective)
+    n_left_out = 0
+    for line, row in table.rows:
+        cells = {name: table.cell(row, name) for name in table.header}
+        answers = {
+            name: None if is_missing(cells[column]) else cells[column] for name, column in columns.items()
+        }
+        reason = cells.get("reason") or None
+        wanted = (
+            [answers[name] for name in history.goals.outputs]
+            if history.goals.outputs
+            else list(answers.values())
+        )
+        if any(value is None for value in wanted) and reason is None:
+            n_left_out += 1
+            continue
+        label = f"line {line}"
+        try:
+            x = {name: parse_cell(d, cells[name]) for name, d in parameters.items() if name in cells}
+            outputs = {name: _value(columns[name], text) for name, text in answers.items()}
+        except ValueError as error:
+            raise UsageError(f"{label} of {table.path!r}, {error}") from None
+        failed = any(value is None for value in wanted)
+        answer = (
+            None
+            if failed
+            else outputs
+            if history.goals.objective is not None
+            else next(iter(outputs.values()))
+        )
+        took = number(cells.get("seconds", ""))
+        yield _Run(label, x, answer, reason if failed else None, took)
+    if n_left_out:
+        note(f"rows of {table.path!r} without a value, left out: {n_left_out}")
+
+
+def _value_columns(
+    table: Table, parameters: list[str], goals: Goals, objective: str | None
+) -> dict[str, str]:
+    """For each output, or for the one value, the column that has it."""
+    others = [name for name in table.header if name not in parameters and name not in BOOKKEEPING]
+    if objective is not None and objective not in table.header:
+        raise UsageError(f"{table.path!r} has no column {objective!r}; there are {', '.join(table.header)}")
+    if goals.objective is None:
+        if objective is None and len(others) > 1 and "value" in others:
+            objective = "value"
+        if objective is None and len(others) != 1:
+            raise UsageError(
+                f"name the column of {table.path!r} that has the values with --objective; beside the parameters there "
+                f"are: {', '.join(others) or 'none'}"
+            )
+        ignored = [name for name in others if name != (objective or others[0])]
+        if ignored:
+            note(f"columns of {table.path!r} that are no parameters, left out: {', '.join(ignored)}")
+        return {"value": objective or others[0]}
+    columns = {name: name for name in others}
+    if objective is not None:
+        columns[goals.objective] = objective
+    for name in goals.outputs:
+        if name not in columns:
+            raise UsageError(
+                f"{table.path!r} has no column for the output {name!r}; there are {', '.join(table.header)}"
+            )
+    numeric = [
+        name
+        for name in columns
+        if all(_is_number_or_missing(table.cell(row, columns[name])) for _, row in table.rows)
+    ]
+    return {name: columns[name] for name in columns if name in goals.outputs or name in numeric}
+
+
+def _is_number_or_missing(text: str) -> bool:
+    return is_missing(text) or number(text) is not None
+
+
+def _value(column: str, text: str | None) -> float | None:
+    if text is None:
+        return None
+    value = number(text)
+    if value is None:
+        raise ValueError(f"column {column!r}: a number is needed, got {text[:40]!r}")
+    return value

@@ -1,0 +1,99 @@
+"""Values read again from the runs of a campaign, where its spec has come to say that they are elsewhere."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tcgp._files import write_atomically
+from tcgp.cli.campaigns import open_optimizer
+from tcgp.cli.console import UsageError, note
+from tcgp.cli.spec import Spec, places_of
+from tcgp.optimizer import Evaluation, Optimizer
+from tcgp.optimizer.workers import Outcome
+from tcgp.programs import Simulator
+from tcgp.programs.crew import outcome_again, run_name
+
+__all__ = ["read_again"]
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """An evaluation, and what its run gives now."""
+
+    before: Evaluation
+    outcome: Outcome
+    after: Evaluation
+
+    @property
+    def differs(self) -> bool:
+        return not self.before.same_outcome(self.after)
+
+
+def read_again(spec: Spec, journal: Path, simulator: Simulator, copy: Path) -> None:
+    """If the spec says otherwise than its copy where values are, read them from the runs, and correct the journal.
+
+    Nothing is run. A failure may become a value, and the reverse; the journal keeps both. If no run has a value where
+    the spec now says, nothing is changed, and a UsageError says so.
+    """
+    if not copy.is_file() or places_of(copy) == places_of(spec.path):
+        return
+    with open_optimizer(str(journal)) as optimizer:
+        readings = _readings(optimizer, simulator)
+        _refuse_if_nothing_is_read(spec, readings)
+        for reading in readings:
+            if reading.differs:
+                assert reading.before.id is not None
+                optimizer.correct(reading.before.id, reading.outcome.value, reason=reading.outcome.reason)
+        # Last: whoever is killed before reads them once more, and finds nothing to correct.
+        _keep(spec.path, copy)
+    if readings:
+        note(f"the spec has changed where values are: {_summary(readings)}")
+
+
+def _readings(optimizer: Optimizer, simulator: Simulator) -> list[_Reading]:
+    """What the runs give now that have ended normally."""
+    readings, history = [], optimizer.history
+    for evaluation in [*optimizer.evaluations, *history.outside]:  # what a changed space has left out, too
+        if evaluation.id is None:
+            continue
+        argument = optimizer.space.as_argument(evaluation.x)
+        name = run_name(evaluation.id, history.n_retries(evaluation.id))
+        outcome = outcome_again(simulator, argument, name)
+        if outcome is not None:
+            value, reason, seconds = outcome.value, outcome.reason, evaluation.seconds
+            now = Evaluation.of(evaluation.x, value, reason, seconds, history.goals)
+            readings.append(_Reading(evaluation, outcome, now))
+    return readings
+
+
+def _refuse_if_nothing_is_read(spec: Spec, readings: Sequence[_Reading]) -> None:
+    if readings and all(reading.after.failed for reading in readings):
+        raise UsageError(
+            f"the spec {str(spec.path)!r} has changed where values are, and none of the {len(readings)} runs has one "
+            f"there: {readings[-1].after.reason}; the journal is as it was"
+        )
+
+
+def _summary(readings: Sequence[_Reading]) -> str:
+    """What has changed, in words."""
+    changed = [reading for reading in readings if reading.differs]
+    kinds = {
+        "failures have a value now": [r for r in changed if r.before.failed],
+        "values have none now": [r for r in changed if r.after.failed],
+        "values are others": [r for r in changed if not r.before.failed and not r.after.failed],
+    }
+    words = [f"{len(group)} {kind}" for kind, group in kinds.items() if group]
+    return (
+        f"{len(readings)} runs were read again, {', '.join(words) or 'all as before'}; the journal keeps both"
+    )
+
+
+def _keep(spec: Path, copy: Path) -> None:
+    """Put the spec in the place of its copy, which is kept under another name."""
+    former = next(p for i in itertools.count(1) if not (p := copy.with_name(f"spec-{i}.toml")).exists())
+    shutil.copyfile(copy, former)
+    write_atomically(copy, spec.read_text(encoding="utf-8-sig"))

@@ -1,0 +1,47 @@
+"""How long the rest of a run will take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from tcgp.optimizer.history import History
+
+__all__ = ["seconds_left"]
+
+RECENT = 20  # evaluations and proposals that tell the pace
+
+
+def seconds_left(history: History, n_evals: int, capacity: int) -> float | None:
+    """Seconds until a budget is spent, at the pace of late; None if no evaluation says how long it took.
+
+    The pace is in the journal, so that it is known right after a resume.
+
+    Parameters
+    ----------
+    history : History
+    n_evals : int
+        The budget.
+    capacity : int
+        Number of evaluations at a time.
+
+    Examples
+    --------
+    >>> import tcgp
+    >>> from tcgp.optimizer.pace import seconds_left
+    >>> optimizer = tcgp.Optimizer([(0.0, 1.0)], rng=0)
+    >>> optimizer.tell(optimizer.ask(), 1.0, seconds=60.0)
+    >>> seconds_left(optimizer.history, 11, capacity=2)
+    300.0
+    """
+    evaluating = _recent_mean([e.seconds for e in history.evaluations if e.seconds is not None])
+    if evaluating is None:
+        return None
+    traces = [proposal.trace for proposal in history.proposals[-RECENT:] if proposal.trace is not None]
+    choosing = _recent_mean([(t.get("t_fit") or 0.0) + (t.get("t_maximize") or 0.0) for t in traces]) or 0.0
+    n_left = max(n_evals - history.n_done, 0)
+    return n_left * (evaluating / max(min(capacity, n_left), 1) + choosing)
+
+
+def _recent_mean(values: Sequence[float]) -> float | None:
+    return fmean(values[-RECENT:]) if values else None

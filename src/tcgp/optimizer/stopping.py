@@ -1,0 +1,47 @@
+"""Rules that end a run before its budget is spent, from what the history says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tcgp.optimizer.history import History
+
+__all__ = ["all_below", "n_without_improvement"]
+
+
+def n_without_improvement(history: History, min_improvement: float = 0.0) -> int:
+    """Number of points that a model chose, since the last of them, or of the design, that improved on the best value.
+
+    Parameters
+    ----------
+    history : History
+    min_improvement : float
+        What counts as an improvement: a value that is lower by more than this (higher, if that is wanted). Smaller
+        steps count together.
+
+    Examples
+    --------
+    >>> import tcgp
+    >>> from tcgp.optimizer.stopping import n_without_improvement
+    >>> result = tcgp.minimize(lambda x: 1.0 if x[0] else 2.0, [(0.0, 1.0)], n_evals=9, n_initial=4, rng=0)
+    >>> n_without_improvement(result.optimizer.history)
+    5
+    """
+    reference, n = math.inf, 0
+    for evaluation in history.evaluations:
+        n += 1
+        if evaluation.id is None or history.proposals[evaluation.id].source in ("design", "given"):
+            n = 0
+        if history.keeps_limits(evaluation) and evaluation.y is not None:
+            value = history.goals.sign * evaluation.y
+            if value < reference - min_improvement:
+                reference, n = value, 0
+    return n
+
+
+def all_below(trace: Sequence[Mapping[str, Any]], name: str, limit: float, turns: int, missing: bool) -> bool:
+    """Whether a number of the trace is below a limit at the last ``turns`` points; ``missing`` where it is None."""
+    recent = [entry.get(name) for entry in trace[-turns:]]
+    return len(recent) == turns and all(missing if v is None else v < limit for v in recent)

@@ -1,0 +1,144 @@
+"""Bounds that change in the course of a campaign: what lies inside is used, what lies outside is kept."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import tcgp
+from tcgp.optimizer import JournalError, read_campaign
+
+WIDE = {"width": (0.0, 2.0), "height": (0.0, 1.0)}
+NARROW = {"width": (0.5, 1.5), "height": (0.0, 1.0)}
+
+
+def cost(p):
+    return (p["width"] - 1.8) ** 2 + (p["height"] - 0.25) ** 2
+
+
+def run(journal, bounds, n_evals, **options):
+    return tcgp.minimize(cost, bounds, n_evals=n_evals, n_initial=6, rng=0, journal=journal, **options)
+
+
+def test_narrowed_bounds_keep_what_is_inside_in_use_and_the_rest_in_the_record(tmp_path, caplog):
+    journal = tmp_path / "run.jsonl"
+    before = run(journal, WIDE, 12)
+    after = run(journal, NARROW, 18)
+    history = after.optimizer.history
+    assert after.nfev == 18
+    assert len(history.evaluations) + len(history.outside) == 18
+    inside = [e for e in before.optimizer.evaluations if 0.5 <= e.x[0] <= 1.5]
+    assert 0 < len(inside) < 12
+    assert history.evaluations[: len(inside)] == inside
+    assert all(0.5 <= e.x[0] <= 1.5 for e in history.evaluations)
+    assert after.x["width"] == pytest.approx(1.5, abs=0.05)
+    assert f"of 12 evaluations {len(inside)} lie inside and are used" in caplog.text
+    kinds = [json.loads(line).get("event") for line in journal.read_text().splitlines()]
+    assert kinds.count("space") == 1
+    assert kinds.count("tell") == 18
+
+
+def test_widened_again_everything_is_back_in_its_order(tmp_path):
+    journal = tmp_path / "run.jsonl"
+    first = run(journal, WIDE, 12)
+    run(journal, NARROW, 15)
+    last = run(journal, WIDE, 15)
+    assert last.optimizer.history.outside == []
+    assert last.optimizer.evaluations[:12] == first.optimizer.evaluations
+    assert last.fun == min(cost(dict(zip(WIDE, e.x, strict=True))) for e in last.optimizer.evaluations)
+    assert last.optimizer.history.former_spaces == [tcgp.Space(WIDE), tcgp.Space(NARROW)]
+
+
+@pytest.mark.parametrize("initial_design", ["uniform", "lhs", "sobol"])
+def test_a_resumed_run_goes_on_alike_after_the_change(initial_design, tmp_path):
+    whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
+    run(whole, WIDE, 8, initial_design=initial_design)
+    cut.write_bytes(whole.read_bytes())
+    run(whole, NARROW, 18, initial_design=initial_design)
+    for n in range(9, 19, 3):
+        run(cut, NARROW, n, initial_design=initial_design)
+    last = run(cut, NARROW, 18, initial_design=initial_design)
+    assert last.optimizer.evaluations == read_campaign(whole).history.evaluations
+
+
+def test_a_parameter_is_fixed_and_let_go_again(tmp_path):
+    journal = tmp_path / "run.jsonl"
+    run(journal, WIDE, 10)
+    fixed = run(journal, {"width": (0.0, 2.0), "height": 0.5}, 18)
+    assert fixed.x["height"] == 0.5
+    assert fixed.x["width"] == pytest.approx(1.8, abs=0.05)
+    assert len(fixed.optimizer.history.outside) == 10
+    free = run(journal, WIDE, 24)
+    assert len(free.optimizer.evaluations) == 24
+    assert free.fun < 0.01
+
+
+def test_reals_may_get_a_step_or_a_logarithmic_scale(tmp_path):
+    optimizer = tcgp.Optimizer([(0.5, 2.0)], rng=0, journal=tmp_path / "run.jsonl")
+    optimizer.tell([[0.5], [1.0], [1.23]], [1.0, 2.0, 3.0])
+    optimizer.change_space([tcgp.Real(0.5, 2.0, step=0.5)])
+    assert [e.x for e in optimizer.evaluations] == [(0.5,), (1.0,)]
+    optimizer.change_space([tcgp.Real(0.25, 4.0, log=True)])
+    np.testing.assert_allclose(optimizer.history.successes[0][:, 0], [0.25, 0.5, np.log2(1.23 / 0.25) / 4])
+
+
+def test_pending_points_outside_are_not_offered_again_but_their_values_are_taken(tmp_path):
+    journal = tmp_path / "run.jsonl"
+    optimizer = tcgp.Optimizer(WIDE, n_initial=8, rng=0, journal=journal)
+    for x in ([0.2, 0.5], [1.0, 0.5]):
+        optimizer.enqueue(x)
+    optimizer.ask(2)
+    optimizer.close()
+    optimizer = tcgp.Optimizer.resume(journal, space=NARROW)
+    assert [p.id for p in optimizer.pending] == [1]
+    assert optimizer.propose().id == 1
+    assert optimizer.propose().id == 2
+    optimizer.tell([0.2, 0.5], 7.0)
+    optimizer.tell([0.2, 0.5], 7.0)
+    assert [(e.id, e.y) for e in optimizer.history.outside] == [(0, 7.0)]
+    optimizer.correct(0, 8.0)
+    optimizer.close()
+    history = tcgp.Optimizer.resume(journal).history
+    assert [(e.id, e.y) for e in history.outside] == [(0, 8.0)]
+    assert [c.before.y for c in history.corrections] == [7.0]
+    assert (history.n_done, sorted(history.pending), history.given_up) == (1, [1, 2], {})
+
+
+def test_constraints_go_on_in_the_new_space(tmp_path):
+    optimizer = tcgp.Optimizer(
+        WIDE, objective="mass", constraints=["stress <= 1", "width <= 1.2 + height"], n_initial=4, rng=0
+    )
+    for _ in range(6):
+        x = optimizer.ask()
+        optimizer.tell(x, {"mass": x["width"], "stress": 1.0 / (0.1 + x["width"])})
+    optimizer.change_space(NARROW)
+    for _ in range(6):
+        x = optimizer.ask()
+        assert 0.5 <= x["width"] <= min(1.5, 1.2 + x["height"])
+        optimizer.tell(x, {"mass": x["width"], "stress": 1.0 / (0.1 + x["width"])})
+    assert optimizer.result().fun == pytest.approx(0.9, abs=0.02)
+
+
+@pytest.mark.parametrize("bounds", [{"width": (0.0, 1.0)}, {"height": (0.0, 1.0), "width": (0.0, 2.0)}])
+def test_other_parameters_are_refused_and_nothing_is_written(bounds, tmp_path):
+    journal = tmp_path / "run.jsonl"
+    run(journal, WIDE, 4)
+    before = journal.read_bytes()
+    with pytest.raises(JournalError, match="is of another run: its bounds"):
+        run(journal, bounds, 6)
+    with pytest.raises(
+        ValueError, match=r"space must have the parameters that it had, \['width', 'height'\]"
+    ):
+        tcgp.Optimizer.resume(journal, space=bounds)
+    assert journal.read_bytes() == before
+    tcgp.Optimizer.resume(journal).close()
+
+
+def test_without_names_a_box_that_holds_nothing_is_taken_for_another_problem(tmp_path):
+    journal = tmp_path / "run.jsonl"
+    tcgp.minimize(sum, [(0.0, 1.0)], n_evals=4, rng=0, journal=journal)
+    with pytest.raises(JournalError, match="is of another run"):
+        tcgp.minimize(sum, [(5.0, 6.0)], n_evals=6, journal=journal)
+    assert tcgp.minimize(sum, [(-1.0, 1.0)], n_evals=6, journal=journal).nfev == 6

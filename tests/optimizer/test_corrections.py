@@ -1,0 +1,141 @@
+"""Corrections: what was told wrongly is put right, the journal keeps both, and the run goes on as if resumed."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import tcgp
+from tcgp.optimizer import JournalError, read_campaign
+
+
+def bowl(x):
+    return (x[0] - 0.3) ** 2 + (x[1] - 0.6) ** 2
+
+
+def started(journal=None, n=12):
+    """A run of which value number 3 was told wrongly, by far too low."""
+    optimizer = tcgp.Optimizer([(0.0, 1.0), (0.0, 1.0)], n_initial=5, rng=0, journal=journal)
+    for i in range(n):
+        x = optimizer.ask()
+        optimizer.tell(x, bowl(x) - (50.0 if i == 3 else 0.0), seconds=2.0)
+    return optimizer
+
+
+def test_the_corrected_value_is_the_one_in_use_and_the_wrong_one_is_kept(tmp_path):
+    optimizer = started(tmp_path / "run.jsonl")
+    wrong = optimizer.history.best
+    assert wrong.id == 3
+    optimizer.correct(3, bowl(wrong.x))
+    right = optimizer.evaluations[3]
+    assert (right.y, right.id, right.seconds) == (bowl(wrong.x), 3, 2.0)
+    assert optimizer.result().fun == min(bowl(e.x) for e in optimizer.evaluations)
+    assert optimizer.history.successes[1].min() >= 0.0
+    assert [(c.before, c.after) for c in optimizer.history.corrections] == [(wrong, right)]
+    kinds = [json.loads(line).get("event") for line in (tmp_path / "run.jsonl").read_text().splitlines()]
+    assert kinds.count("tell") == 12
+    assert kinds[-1] == "correct"
+
+
+def test_a_resumed_run_has_the_correction_and_goes_on_alike(tmp_path):
+    optimizer = started(tmp_path / "run.jsonl")
+    optimizer.correct(3, bowl(optimizer.evaluations[3].x))
+    optimizer.close()
+    (tmp_path / "copy.jsonl").write_bytes((tmp_path / "run.jsonl").read_bytes())
+    here, there = (tcgp.Optimizer.resume(tmp_path / name) for name in ("run.jsonl", "copy.jsonl"))
+    for _ in range(4):
+        x = here.ask()
+        assert x == there.ask()
+        here.tell(x, bowl(x))
+        there.tell(x, bowl(x))
+        there.close()
+        there = tcgp.Optimizer.resume(tmp_path / "copy.jsonl")
+    assert here.history.corrections == there.history.corrections
+    assert here.result().fun == there.result().fun
+
+
+def test_models_forget_what_was_wrong():
+    """The next point is the one of a run that was resumed after the correction, and its model knows the right data."""
+    optimizer = started()
+    optimizer.ask()
+    optimizer.correct(3, bowl(optimizer.evaluations[3].x))
+    optimizer.ask()
+    # The models of auto may compress what is above the median; low values are as they are.
+    assert optimizer.model.y.min() == pytest.approx(optimizer.result().fun)
+
+
+@pytest.mark.parametrize(("wrong", "right"), [(None, 1.5), (1.5, None), (2.5, float("nan"))])
+def test_failures_and_values_are_corrected_both_ways(wrong, right, tmp_path):
+    optimizer = tcgp.Optimizer([(0.0, 1.0)], rng=0, journal=tmp_path / "run.jsonl")
+    optimizer.tell([0.25], 7.0)
+    optimizer.tell([0.5], wrong)
+    optimizer.correct([0.5], right, reason="misread")
+    for now in (optimizer.evaluations[1], read_campaign(tmp_path / "run.jsonl").history.evaluations[1]):
+        assert now.failed == (right != 1.5)
+        assert now.reason == ("misread" if now.failed else None)
+    assert optimizer.result().fun == (1.5 if right == 1.5 else 7.0)
+    assert len(optimizer.history.failures) == (right != 1.5)
+
+
+def test_outputs_and_limits_follow():
+    optimizer = tcgp.Optimizer({"w": (0.0, 1.0)}, objective="mass", constraints=["stress <= 250"], rng=0)
+    optimizer.tell({"w": 0.5}, {"mass": 1.0, "stress": 900.0})
+    optimizer.tell({"w": 0.75}, {"mass": 2.0, "stress": 100.0})
+    optimizer.correct({"w": 0.5}, {"mass": 1.0, "stress": 90.0})
+    assert optimizer.result().fun == 1.0
+    np.testing.assert_array_equal(optimizer.history.feasible, [True, True])
+    np.testing.assert_array_equal(optimizer.history.excesses[:, 0], [-160.0, -150.0])
+
+
+def test_a_rounded_copy_of_the_point_will_do():
+    optimizer = started()
+    x = optimizer.evaluations[2].x
+    optimizer.correct([round(v, 9) for v in x], 0.123)
+    assert optimizer.evaluations[2].y == 0.123
+    assert optimizer.evaluations[2].x == x
+
+
+def test_correcting_to_the_same_changes_nothing(tmp_path):
+    optimizer = started(tmp_path / "run.jsonl")
+    before = (tmp_path / "run.jsonl").read_bytes()
+    optimizer.correct(3, optimizer.evaluations[3].y)
+    assert (tmp_path / "run.jsonl").read_bytes() == before
+    assert optimizer.history.corrections == []
+
+
+def test_the_wrong_value_told_again_is_refused_with_the_way_out():
+    optimizer = started()
+    x, y = optimizer.evaluations[3].x, optimizer.evaluations[3].y
+    optimizer.correct(3, 1.0)
+    with pytest.raises(ValueError, match=r"gave 1\.0 and now .*correct it"):
+        optimizer.tell(x, y)
+
+
+@pytest.mark.parametrize("which", [99, [0.123, 0.456]])
+def test_what_was_not_told_cannot_be_corrected(which):
+    optimizer = started()
+    with pytest.raises(ValueError, match="no value to correct: tell it"):
+        optimizer.correct(which, 1.0)
+
+
+def test_a_pending_point_has_nothing_to_correct():
+    optimizer = started()
+    optimizer.ask()
+    with pytest.raises(ValueError, match="proposal 12 has no value to correct"):
+        optimizer.correct(12, 1.0)
+
+
+def test_a_repeated_line_counts_once_and_a_correction_of_nothing_is_damage(tmp_path):
+    path = tmp_path / "run.jsonl"
+    optimizer = started(path)
+    optimizer.correct(3, 1.0)
+    optimizer.close()
+    last = path.read_text().splitlines()[-1]
+    path.write_text(path.read_text() + last + "\n")
+    assert len(read_campaign(path).history.corrections) == 1
+    event = {**json.loads(last), "id": 7}
+    path.write_text(path.read_text() + json.dumps(event) + "\n")
+    with pytest.raises(JournalError, match="line 28 cannot be used"):
+        read_campaign(path)

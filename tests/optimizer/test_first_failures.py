@@ -1,0 +1,118 @@
+"""Functions that are wrong from the first evaluation on: said once, clearly, and before the budget is spent."""
+
+from __future__ import annotations
+
+import logging
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tcgp
+from tcgp.optimizer.minimize import Status
+
+BOX = [(0.0, 1.0), (0.0, 1.0)]
+
+
+def test_a_function_that_forgets_to_return_is_stopped_after_three(tmp_path: Path) -> None:
+    calls: list[Any] = []
+    journal = tmp_path / "run.jsonl"
+    result = tcgp.minimize(calls.append, BOX, n_evals=20, rng=0, journal=journal)
+    assert (result.status, result.success, result.nfev) == (Status.UNREAD, False, 3)
+    assert "the first 3 evaluations ended normally, without a value: there is no value" in result.message
+    resumed = tcgp.minimize(sum, BOX, n_evals=6, rng=0, journal=journal)
+    assert (resumed.nfev, len(resumed.failures)) == (6, 3)
+
+
+@pytest.mark.parametrize("answers", [[math.nan] * 6, [None, None, 1.0, None, None, None]])
+def test_failures_that_are_the_points_own_do_not_stop_it(answers: list[Any]) -> None:
+    rest = iter(answers)
+    result = tcgp.minimize(lambda x: next(rest), BOX, n_evals=6, rng=0)
+    assert (result.status, result.nfev) == (Status.BUDGET, 6)
+
+
+def test_three_exceptions_do_not_stop_it() -> None:
+    result = tcgp.minimize(lambda x: 1 / 0, BOX, n_evals=5, rng=0)
+    assert (result.status, result.nfev) == (Status.BUDGET, 5)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_several_objectives_get_one_sentence_once(workers: int, caplog: pytest.LogCaptureFixture) -> None:
+    result = tcgp.minimize(_two_objectives, BOX, n_evals=20, rng=0, workers=workers)
+    assert result.status == Status.UNREAD
+    assert result.nfev <= workers
+    assert "there are several values, [0." in result.message
+    assert (
+        "return one number, or a mapping of named outputs, and name one of them as objective"
+        in result.message
+    )
+    assert "np.float64" not in result.message
+    if workers == 1:
+        assert len([r for r in caplog.records if "several values" in r.getMessage()]) == 1
+
+
+def _two_objectives(x: Any) -> Any:
+    return x[0] + 0.0 * np.float64(1.0), np.float64(x[1])
+
+
+def test_outputs_without_an_objective_stop_it_at_once() -> None:
+    result = tcgp.minimize(lambda x: {"mass": x[0], "cost": x[1]}, BOX, n_evals=20, rng=0)
+    assert (result.status, result.nfev) == (Status.UNREAD, 1)
+    assert "objective must name one of the outputs 'mass', 'cost', got None" in result.message
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_first_exception_of_each_kind_is_logged_with_its_traceback(
+    workers: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    result = tcgp.minimize(_raises, BOX, n_evals=10, n_initial=10, rng=0, workers=workers)
+    kinds = {reason.partition(":")[0] for _, reason in result.failures}
+    assert kinds == {"ZeroDivisionError", "KeyError"}
+    logged = [r.getMessage() for r in caplog.records if "Traceback" in r.getMessage()]
+    assert sorted(text.split()[2] for text in logged) == ["KeyError", "ZeroDivisionError"]
+    assert all("in _raises" in text and "in evaluate" not in text for text in logged)
+
+
+def _raises(x: Any) -> float:
+    if x[0] < 0.5:
+        return float(1 / 0)
+    return float({}["stress"])
+
+
+# ---- too many failures ----
+
+
+def test_too_many_failures_stop_a_run_that_can_be_continued(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"rng": 0, "journal": tmp_path / "run.jsonl"}
+    result = tcgp.minimize(lambda x: 1 / 0, BOX, n_evals=20, max_failures=4, **options)
+    assert (result.status, result.nfev, result.success) == (Status.FAILURES, 5, False)
+    assert "max_failures = 4 allows: 5, the last one because: ZeroDivisionError" in result.message
+    stuck = tcgp.minimize(sum, BOX, n_evals=20, max_failures=4, **options)
+    assert (stuck.status, stuck.nfev) == (Status.FAILURES, 5)
+    fixed = tcgp.minimize(sum, BOX, n_evals=20, max_failures=5, **options)
+    assert (fixed.status, fixed.nfev) == (Status.BUDGET, 20)
+
+
+def test_failures_that_were_given_do_not_count() -> None:
+    x0 = [[0.1, 0.1], [0.2, 0.2]]
+    result = tcgp.minimize(sum, BOX, n_evals=5, x0=x0, y0=[None, None], rng=0, max_failures=0)
+    assert (result.status, result.nfev) == (Status.BUDGET, 5)
+
+
+@pytest.mark.parametrize("limit", [-1, 1.0, 0.0, math.nan, True, "many"])
+def test_a_limit_that_is_none_is_refused(limit: Any) -> None:
+    with pytest.raises(ValueError, match="max_failures must be a whole number >= 0, a share"):
+        tcgp.minimize(sum, BOX, n_evals=5, max_failures=limit)
+
+
+# ---- what is said ----
+
+
+def test_failures_are_told_by_number_and_by_name(caplog: pytest.LogCaptureFixture) -> None:
+    space = {"width": (0.0, 1.0), "alloy": tcgp.Categorical(["steel", "brass"])}
+    with caplog.at_level(logging.WARNING, "tcgp"):
+        result = tcgp.minimize(lambda p: math.nan, space, n_evals=2, rng=0)
+    width, alloy = result.x_iters[1].values()
+    assert f"run 1 at width = {width!r}, alloy = {alloy!r} failed: the value is nan" in caplog.messages

@@ -1,0 +1,57 @@
+"""Runs over fixed parameters, steps and ordered choices: only valid points, and the right one in the end."""
+
+from __future__ import annotations
+
+import pytest
+
+import tcgp
+
+MESH = ["coarse", "medium", "fine", "finest"]
+SPACE = {
+    "length": tcgp.Real(0.0, 5.0, step=0.25),
+    "layers": tcgp.Integer(2, 20, step=3),
+    "mesh": tcgp.Categorical(MESH, ordered=True),
+    "angle": (-1.0, 1.0),
+    "gravity": 9.81,
+    "alloy": "steel",
+}
+
+
+def cost(p):
+    return (
+        (p["length"] - 3.1) ** 2
+        + 0.1 * (p["layers"] - 12) ** 2
+        + (MESH.index(p["mesh"]) - 2) ** 2
+        + (p["angle"] - 0.4) ** 2
+        + p["gravity"]
+    )
+
+
+@pytest.mark.parametrize("constraints", [(), ("length + 0.1 * layers <= 5",), ("angle * gravity <= 8",)])
+def test_the_best_of_the_allowed_points_is_found(constraints, tmp_path):
+    journal = tmp_path / "run.jsonl"
+    result = tcgp.minimize(cost, SPACE, n_evals=45, constraints=constraints, rng=0, journal=journal)
+    for x in result.x_iters:
+        tcgp.Space(SPACE).check(x)
+    assert (result.x["length"], result.x["layers"], result.x["mesh"]) == (3.0, 11, "fine")
+    assert (result.x["gravity"], result.x["alloy"]) == (9.81, "steel")
+    assert result.x["angle"] == pytest.approx(0.4, abs=0.05)
+    again = tcgp.minimize(cost, SPACE, n_evals=45, constraints=constraints, journal=journal)
+    assert again.fun == result.fun
+
+
+def test_a_finite_space_of_steps_is_exhausted_without_repetition():
+    result = tcgp.minimize(
+        lambda p: (p["a"] - 0.3) ** 2 + p["b"],
+        {"a": tcgp.Real(0.0, 1.0, step=0.1), "b": 1.0},
+        n_evals=30,
+        rng=0,
+    )
+    assert (result.nfev, result.fun) == (11, 1.0)
+    assert result.status == 2
+
+
+def test_the_report_shows_them(tmp_path):
+    path = tmp_path / "run.html"
+    tcgp.minimize(cost, SPACE, n_evals=22, rng=0, report=path)
+    assert "steel" in path.read_text()

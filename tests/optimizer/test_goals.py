@@ -226,8 +226,8 @@ def test_a_run_with_constraints_that_are_no_text_can_be_read(tmp_path: Path):
     with pytest.raises(JournalError, match=r"has 1 constraints that are no text.*got 0"):
         Optimizer.resume(path)
     with Optimizer.resume(path, constraints=[lambda p: p["width"] <= p["height"]]) as resumed:
-        width, height = resumed.ask()
-    assert width <= height
+        x = resumed.ask()
+    assert x["width"] <= x["height"]
 
 
 @pytest.mark.parametrize("criterion", ["ei", "lcb"])

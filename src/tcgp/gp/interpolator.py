@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("tcgp")
 
+_LARGEST = float(np.finfo(float).max)
+
 
 class Interpolator:
     """A Gaussian process that is fitted to data: the base of the plain and of the relaxed one.
@@ -231,7 +233,7 @@ class Interpolator:
         self._check_fitted()
         points = self.units_.x_to_unit(check_points(X, self.X_.shape[1]))
         mean, sd = self.posterior_.predict(points)
-        return self.units_.y_from_unit(mean), sd * self.units_.y_unit
+        return self.units_.y_from_unit(mean), np.minimum(sd * self.units_.y_unit, _LARGEST)
 
     @single_threaded
     def predict_gradient(self, X: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:

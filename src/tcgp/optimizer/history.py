@@ -438,7 +438,9 @@ class History:
         Excesses over a limit are measured in units of their standard deviation over all evaluations.
         """
         excess = np.maximum(self.excesses, 0.0)
-        scale = np.nanstd(self.excesses, axis=0) if len(excess) else np.ones(excess.shape[1])
+        scale = np.ones(excess.shape[1])
+        known = np.isfinite(excess).any(axis=0)
+        scale[known] = np.nanstd(self.excesses[:, known], axis=0)
         total = (excess / np.where(scale > 0.0, scale, 1.0)).sum(axis=1)
         return np.where(np.isnan(total), np.inf, total)
 
@@ -461,9 +463,10 @@ class History:
         y = self.successes[1]
         if len(y) <= most:
             return np.arange(len(y))
-        n_best = most // 3
-        best = np.lexsort([y, self.violations])[:n_best]
-        return np.union1d(best, np.linspace(0, len(y) - 1, most - n_best).astype(int))
+        order = np.lexsort([y, self.violations])
+        best, others = order[: most // 3], np.sort(order[most // 3 :])
+        evenly = np.linspace(0, len(others) - 1, most - len(best)).astype(int)
+        return np.sort(np.concatenate([best, others[evenly]]))
 
     @property
     def output_names(self) -> list[str]:

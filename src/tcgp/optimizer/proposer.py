@@ -139,11 +139,14 @@ class Proposer:
         start = time.perf_counter()
         models, fit = self.acquisition.fit()
         t_fit = time.perf_counter() - start
-        x, source = self.acquisition.best_new_point(models), "criterion"
-        if x is None:
-            x, source = self._far_point(), "exploration"
-        self.acquisition.improvement = self.improvement
-        trace = self.acquisition.trace(models, x)
+        with np.errstate(
+            over="ignore"
+        ):  # of values near the largest float, differences and bounds may be infinite
+            x, source = self.acquisition.best_new_point(models), "criterion"
+            if x is None:
+                x, source = self._far_point(), "exploration"
+            self.acquisition.improvement = self.improvement
+            trace = self.acquisition.trace(models, x)
         trace |= {"t_fit": t_fit, "t_maximize": time.perf_counter() - start - t_fit}
         return Proposal(number, x, source, trace, fit)
 

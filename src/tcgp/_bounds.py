@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tcgp._text import plain
 from tcgp._typing import Bounds, FloatArray
 
 __all__ = ["check_bounds"]
@@ -31,7 +32,7 @@ def check_bounds(bounds: Bounds, dim: int | None = None) -> FloatArray:
         array = np.array(bounds, dtype=float)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
-            f"bounds must be pairs (low, high) of numbers, one per coordinate, got {bounds!r}"
+            f"bounds must be pairs (low, high) of numbers, one per coordinate, got {plain(bounds)}"
         ) from error
     if array.ndim != 2 or array.shape[1] != 2 or not len(array):
         raise ValueError(

@@ -25,7 +25,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from tcgp._text import printable, shorten
+from tcgp._text import plain, printable, shorten
 from tcgp._typing import ArrayLike, FloatArray
 
 __all__ = ["Constraint", "Expression", "parse_constraint", "quote_name"]
@@ -361,7 +361,7 @@ class _Parser:
 
     def __init__(self, text: str, names: Collection[str]) -> None:
         if not isinstance(text, str):
-            raise TypeError(f'constraints must be text such as "a <= 2 * b", got {text!r}')
+            raise TypeError(f'constraints must be text such as "a <= 2 * b", got {plain(text)}')
         self.text, self.declared = text, names
         if len(text) > MAX_LENGTH:
             raise self.error("goes on", MAX_LENGTH, f", and may have {MAX_LENGTH} characters at most")

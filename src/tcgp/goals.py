@@ -208,7 +208,11 @@ class Goals:
         if not isinstance(answer, Mapping):
             value, reason = interpret(answer)
             if value is not None and self.objective is not None:
-                return None, None, f"there is a number and no output {self.objective!r}: return a mapping"
+                return (
+                    None,
+                    None,
+                    f"there is a number and no output {plain(self.objective)}: return a mapping",
+                )
             return value, None, reason
         outputs, found = read_outputs(answer)
         why = {**found, **(reasons or {})}

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tcgp._text import plain
 from tcgp._typing import ArrayLike, FloatArray, RandomState
 from tcgp.criteria import formulas
 from tcgp.gp import LeaveOneOut
@@ -52,7 +53,7 @@ class Prediction:
     def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
         """Central interval of probability ``level``: lower and upper ends, each of shape (m,)."""
         if not 0.0 <= level <= 1.0:
-            raise ValueError(f"level must lie between 0 and 1, got {level!r}")
+            raise ValueError(f"level must lie between 0 and 1, got {plain(level)}")
         return self.ppf(0.5 - 0.5 * level), self.ppf(0.5 + 0.5 * level)
 
     def sample(self, n: int, rng: RandomState = None) -> FloatArray:

@@ -25,6 +25,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
+from tcgp._text import plain
 from tcgp._typing import ArrayLike, FloatArray
 
 __all__ = ["ENUMERABLE", "Categorical", "Dimension", "Integer", "Point", "Real", "Space", "Value"]
@@ -71,14 +72,14 @@ class Real:
         low, high = _as_float(self.low), _as_float(self.high)
         if low is None or high is None or not math.isfinite(high - low):
             raise ValueError(
-                f"Real needs two finite bounds and a finite range, got low={self.low!r}, high={self.high!r}"
+                f"Real needs two finite bounds and a finite range, got low={plain(self.low)}, high={plain(self.high)}"
             )
         if not low < high:
             raise ValueError(
-                f"Real needs low < high, got low={self.low!r}, high={self.high!r}; leave fixed parameters out"
+                f"Real needs low < high, got low={plain(self.low)}, high={plain(self.high)}; leave fixed parameters out"
             )
         if self.log and low <= 0.0:
-            raise ValueError(f"Real with log=True needs low > 0, got low={self.low!r}")
+            raise ValueError(f"Real with log=True needs low > 0, got low={plain(self.low)}")
         step = None if self.step is None else _as_float(self.step)
         _check_step("Real", self.step, step, high - low, self.log)
         object.__setattr__(self, "low", low)
@@ -108,7 +109,9 @@ class Real:
         """``value`` as a float, if it lies between the bounds and on a step; ValueError if not."""
         number = _as_float(value)
         if number is None or not self.low <= number <= self.high:
-            raise ValueError(f"{value!r} is not a number between {self.low!r} and {self.high!r}")
+            raise ValueError(
+                f"{plain(value)} is not a number between {plain(self.low)} and {plain(self.high)}"
+            )
         if self.step is None:
             return number
         nearest = self._at(self._place(number))
@@ -200,13 +203,15 @@ class Integer:
     def __post_init__(self) -> None:
         low, high = _as_int(self.low), _as_int(self.high)
         if low is None or high is None or low > high:
-            raise ValueError(f"Integer needs integers low <= high, got low={self.low!r}, high={self.high!r}")
+            raise ValueError(
+                f"Integer needs integers low <= high, got low={plain(self.low)}, high={plain(self.high)}"
+            )
         if high - low >= LARGEST_RANGE or max(abs(low), abs(high)) > 2 * LARGEST_RANGE:
             raise ValueError(
                 f"Integer must stay within 2**53 and span less than 2**52, got {low} to {high}; use a Real"
             )
         if self.log and low < 1:
-            raise ValueError(f"Integer with log=True needs low >= 1, got low={self.low!r}")
+            raise ValueError(f"Integer with log=True needs low >= 1, got low={plain(self.low)}")
         step = None if self.step is None else _as_int(self.step)
         _check_step("Integer", self.step, step, high - low, self.log)
         object.__setattr__(self, "low", low)
@@ -310,27 +315,29 @@ class Categorical:
 
     def __init__(self, choices: Iterable[Value], ordered: bool = False) -> None:
         if not isinstance(ordered, bool):
-            raise ValueError(f"ordered must be True or False, got {ordered!r}")
+            raise ValueError(f"ordered must be True or False, got {plain(ordered)}")
         if isinstance(choices, str) or not isinstance(choices, Iterable):
-            raise ValueError(f"Categorical needs a sequence of choices, got {choices!r}; write [{choices!r}]")
-        plain = tuple(c.item() if isinstance(c, np.generic) else c for c in choices)
-        if not plain:
+            raise ValueError(
+                f"Categorical needs a sequence of choices, got {plain(choices)}; write [{plain(choices)}]"
+            )
+        values = tuple(c.item() if isinstance(c, np.generic) else c for c in choices)
+        if not values:
             raise ValueError("Categorical needs at least one choice, got none")
-        for choice in plain:
+        for choice in values:
             if (
                 not isinstance(choice, str | int | float | None)
                 or choice in (math.inf, -math.inf)
                 or choice != choice
             ):
                 raise ValueError(
-                    f"a choice must be a string, a finite number, a bool or None, got {choice!r}; "
+                    f"a choice must be a string, a finite number, a bool or None, got {plain(choice)}; "
                     "use a name for it and look it up in your function"
                 )
-        if len(set(plain)) < len(plain):
+        if len(set(values)) < len(values):
             raise ValueError(
-                f"the choices of a Categorical must all differ (1 equals True), got {list(plain)!r}"
+                f"the choices of a Categorical must all differ (1 equals True), got {plain(list(values))}"
             )
-        object.__setattr__(self, "choices", plain)
+        object.__setattr__(self, "choices", values)
         object.__setattr__(self, "ordered", ordered)
 
     def __repr__(self) -> str:
@@ -355,11 +362,11 @@ class Categorical:
 
     def check(self, value: object) -> Value:
         """The choice equal to ``value``; ValueError if there is none."""
-        plain = value.item() if isinstance(value, np.generic) else value
+        known = value.item() if isinstance(value, np.generic) else value
         for choice in self.choices:
-            if choice == plain:
+            if choice == known:
                 return choice
-        raise ValueError(f"{value!r} is not one of the choices {list(self.choices)!r}")
+        raise ValueError(f"{plain(value)} is not one of the choices {plain(list(self.choices))}")
 
     def place(self, value: Value) -> int:
         """Number of ``value`` in the list of choices, from 0."""
@@ -448,7 +455,7 @@ class Space:
         elif isinstance(dimensions, Mapping):
             if not all(isinstance(name, str) and name for name in dimensions):
                 raise ValueError(
-                    f"the names of parameters must be non-empty strings, got {list(dimensions)!r}"
+                    f"the names of parameters must be non-empty strings, got {plain(list(dimensions))}"
                 )
             self.names, items = tuple(dimensions), list(dimensions.values())
         elif hasattr(dimensions, "lb") and hasattr(
@@ -459,12 +466,14 @@ class Space:
         elif isinstance(dimensions, Iterable) and not isinstance(dimensions, str):
             items = list(dimensions)
         else:
-            raise TypeError(f"bounds must be a sequence of (low, high) pairs or a Space, got {dimensions!r}")
+            raise TypeError(
+                f"bounds must be a sequence of (low, high) pairs or a Space, got {plain(dimensions)}"
+            )
         if not items:
             raise ValueError("a space needs at least one parameter, got none")
         if all(isinstance(item, _FIXED) for item in items):
             raise TypeError(
-                f"bounds must have a (low, high) pair for each parameter that is not fixed, got {items!r}"
+                f"bounds must have a (low, high) pair for each parameter that is not fixed, got {plain(items)}"
             )
         self.dimensions: tuple[Dimension, ...] = tuple(
             _as_dimension(item, self._label(i)) for i, item in enumerate(items)
@@ -529,10 +538,10 @@ class Space:
         """
         if isinstance(point, Mapping):
             if self.names is None:
-                raise ValueError(f"the parameters have no names: give a list of values, got {point!r}")
+                raise ValueError(f"the parameters have no names: give a list of values, got {plain(point)}")
             if set(point) != set(self.names):
                 raise ValueError(
-                    f"a point needs exactly the parameters {list(self.names)!r}, got {list(point)!r}"
+                    f"a point needs exactly the parameters {list(self.names)!r}, got {plain(list(point))}"
                 )
             point = [point[name] for name in self.names]
         elif isinstance(point, np.ndarray):
@@ -540,7 +549,7 @@ class Space:
         elif isinstance(point, numbers.Real) and len(self) == 1:
             point = [point]
         if not isinstance(point, Sequence) or isinstance(point, str) or len(point) != len(self):
-            raise ValueError(f"a point needs {len(self)} values, one per parameter, got {point!r}")
+            raise ValueError(f"a point needs {len(self)} values, one per parameter, got {plain(point)}")
         values = []
         for i, (dimension, value) in enumerate(zip(self.dimensions, point, strict=True)):
             try:
@@ -687,7 +696,7 @@ def _as_dimension(item: object, label: str) -> Dimension:
         low, high = cast(tuple[float, float], item)
     except (TypeError, ValueError):
         raise TypeError(
-            f"{label} must be a Real, an Integer, a Categorical, a (low, high) pair or a fixed value, got {item!r}"
+            f"{label} must be a Real, an Integer, a Categorical, a (low, high) pair or a fixed value, got {plain(item)}"
         ) from None
     try:
         return Real(low, high)
@@ -741,9 +750,11 @@ def _check_step(kind: str, given: object, step: float | None, extent: float, log
     if given is None:
         return
     if log:
-        raise ValueError(f"{kind} takes log=True or a step, not both, got step={given!r}")
+        raise ValueError(f"{kind} takes log=True or a step, not both, got step={plain(given)}")
     if step is None or not 0.0 < step <= extent or extent / step >= LARGEST_RANGE:
-        raise ValueError(f"{kind} needs a step between 0 and high - low = {extent!r}, got step={given!r}")
+        raise ValueError(
+            f"{kind} needs a step between 0 and high - low = {extent!r}, got step={plain(given)}"
+        )
 
 
 def _n_steps(extent: float, step: float) -> int:

@@ -284,6 +284,7 @@ def test_an_output_that_a_goal_needs_fails_the_run_by_name(tmp_path, capsys):
     path = write_spec(tmp_path, TOP.replace("10", "3"), code=code)
     assert main(["minimize", str(path), "--no-plots", "--quiet"]) == 1
     reason = "the output 'stress': the JSON in the file 'fem.json' has no key 'stress.max'"
+    reason += "; did you mean 'stress.least'?"
     assert f"3 x {reason}   (runs 0, 1, 2)" in capsys.readouterr().out
     for event in tells(tmp_path / "spec.tcgp" / "journal.jsonl"):
         assert (event["y"], event["reason"], event["outputs"]["stress"]) == (None, reason, None)

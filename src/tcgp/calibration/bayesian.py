@@ -6,6 +6,7 @@ import numpy as np
 from scipy import special
 from scipy.spatial.distance import pdist, squareform
 
+from tcgp._text import plain
 from tcgp._typing import ArrayLike, FloatArray, RandomState
 from tcgp.laws import GeneralizedNormal
 
@@ -71,7 +72,7 @@ def bayesian_law(
     True
     """
     if draw not in _DRAWS:
-        raise ValueError(f"draw must be one of {', '.join(map(repr, _DRAWS))}, got {draw!r}")
+        raise ValueError(f"draw must be one of {', '.join(map(repr, _DRAWS))}, got {plain(draw)}")
     if not 0.0 <= alpha < 1.0:
         raise ValueError(f"alpha must lie in [0, 1), got {alpha}")
     beta, scale = sample_posterior(

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from tcgp._text import plain
 from tcgp._typing import ArrayLike, FloatArray, IntArray
 from tcgp.laws import Law
 
@@ -238,7 +239,7 @@ def selection_criterion(problem: TailProblem, law: Law, criterion: str = "joint"
 def criterion_named(name: str) -> SelectionCriterion:
     """Look up a criterion, or say which there are."""
     if name not in CRITERIA:
-        raise ValueError(f"criterion must be one of {', '.join(map(repr, CRITERIA))}, got {name!r}")
+        raise ValueError(f"criterion must be one of {', '.join(map(repr, CRITERIA))}, got {plain(name)}")
     return CRITERIA[name]
 
 

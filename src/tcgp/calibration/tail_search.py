@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import minimize
 
+from tcgp._text import plain
 from tcgp._typing import ArrayLike, FloatArray, RandomState
 from tcgp.calibration.tail import TailProblem, criterion_named, selection_criterion, tail_problem
 from tcgp.calibration.tail_scan import scan
@@ -120,7 +121,7 @@ def tail_law(
     """
     criterion_named(criterion)  # refuses a name that is none
     if search not in _SEARCHES:
-        raise ValueError(f"search must be one of {', '.join(map(repr, _SEARCHES))}, got {search!r}")
+        raise ValueError(f"search must be one of {', '.join(map(repr, _SEARCHES))}, got {plain(search)}")
     y, weights = np.asarray(y, dtype=float), np.asarray(weights, dtype=float)
     if not weights[y <= threshold].sum() > 0.0:
         logger.warning("No observation at or below the threshold %g: the law is left Gaussian.", threshold)

@@ -337,7 +337,9 @@ def _add_report(commands: Any) -> None:
         epilog=REPORT_EPILOG,
     )
     parser.add_argument(
-        "journal", metavar="JOURNAL", help="file that keeps the campaign, or the URL of a storage of Optuna"
+        "journal",
+        metavar="CAMPAIGN",
+        help="its journal, its directory or its spec; or the URL of a storage of Optuna",
     )
     parser.add_argument(
         "--output", metavar="FILE", help="page to write (default: named and placed like the journal, .html)"

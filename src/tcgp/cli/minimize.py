@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import shlex
 import shutil
@@ -11,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tcgp._text import quote
 from tcgp.cli.campaigns import (
     check_spec,
     default_journal,
@@ -91,6 +93,7 @@ def run(options: argparse.Namespace) -> int:
     if options.report is not None:
         show(f"report       {relative(options.report)}")
     if result.status == Status.UNREAD:
+        _note_what_was_printed(spec, campaign, Path(simulator.runs))
         note(
             f"say in {options.spec!r} where the value is, and give the same command again: it is read from the runs "
             f"that were made, and none is made twice (tcgp minimize {options.spec} --try makes one run and shows what "
@@ -161,7 +164,6 @@ def _prepare(spec: Spec, journal: Path, simulator: Simulator) -> None:
             check_spec(spec, journal)
             _note_what_is_there(spec, journal)
             _note_changed_command(spec, copy)
-            read_again(spec, journal, simulator, copy)
         else:
             copy.parent.mkdir(exist_ok=True)
             shutil.copyfile(spec.path, copy)
@@ -170,6 +172,8 @@ def _prepare(spec: Spec, journal: Path, simulator: Simulator) -> None:
             f"the directory {relative(journal.parent)!r} cannot be written to ({error.strerror}); "
             "choose another with --journal"
         ) from None
+    if journal.exists():
+        read_again(spec, journal, simulator, copy)
 
 
 def _note_what_is_there(spec: Spec, journal: Path) -> None:
@@ -183,6 +187,21 @@ def _note_changed_command(spec: Spec, copy: Path) -> None:
     """Say that another command gave the values in the journal."""
     if copy.is_file() and program_of(copy) != program_of(spec.path):
         note("the command is not the one this journal was begun with; its values are kept")
+
+
+def _note_what_was_printed(spec: Spec, campaign: Campaign, runs: Path) -> None:
+    """Show how what was read ends, where that is one text."""
+    from tcgp.programs import RunFailed
+    from tcgp.programs.crew import run_name
+    from tcgp.programs.output import last_line
+
+    number = campaign.history.evaluations[-1].id
+    if number is None or spec.program is None or spec.program.outputs is not None:
+        return
+    place = spec.program.objective
+    directory = runs / run_name(number, campaign.history.n_retries(number))
+    with contextlib.suppress(RunFailed):  # then the reason says that there is nothing
+        note(f"{place.where} of run {number} ends with the line {quote(last_line(place.text(directory)))}")
 
 
 # ---- what is said ----

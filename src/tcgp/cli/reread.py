@@ -57,7 +57,7 @@ def read_again(spec: Spec, journal: Path, simulator: Simulator, copy: Path) -> N
 def _readings(optimizer: Optimizer, simulator: Simulator) -> list[_Reading]:
     """What the runs give now that have ended normally."""
     readings, history = [], optimizer.history
-    for evaluation in optimizer.evaluations:
+    for evaluation in [*optimizer.evaluations, *history.outside]:  # what a changed space has left out, too
         if evaluation.id is None:
             continue
         argument = optimizer.space.as_argument(evaluation.x)

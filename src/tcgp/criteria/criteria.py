@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from tcgp._text import plain
 from tcgp._typing import FloatArray
 from tcgp.criteria import formulas
 from tcgp.criteria.base import PredictiveModel
@@ -113,7 +114,7 @@ class LowerConfidenceBound:
 
     def __post_init__(self) -> None:
         if not 0.0 < self.epsilon < 1.0:
-            raise ValueError(f"epsilon must lie strictly between 0 and 1, got {self.epsilon!r}")
+            raise ValueError(f"epsilon must lie strictly between 0 and 1, got {plain(self.epsilon)}")
 
     @cached_property
     def _quantile(self) -> float:

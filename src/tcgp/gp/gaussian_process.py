@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tcgp._text import plain
 from tcgp._typing import ArrayLike
 from tcgp.gp.interpolator import Interpolator
 from tcgp.gp.selection import LONGEST, SHORTEST
@@ -84,5 +85,7 @@ class GaussianProcess(Interpolator):
     ) -> None:
         super().__init__(smoothness, n_starts, selection, prior, shortest, longest)
         if nugget is not None and not 0.0 <= nugget < np.inf:
-            raise ValueError(f"nugget must be at least 0 and finite, or None to learn it, got {nugget!r}")
+            raise ValueError(
+                f"nugget must be at least 0 and finite, or None to learn it, got {plain(nugget)}"
+            )
         self.lengthscales, self.mean, self.variance, self.nugget = lengthscales, mean, variance, nugget

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tcgp._bounds import check_bounds
+from tcgp._text import plain
 from tcgp._threads import single_threaded
 from tcgp._typing import ArrayLike, Bounds, FloatArray
 from tcgp.gp.kernels import SMOOTHNESSES
@@ -70,7 +71,7 @@ class Interpolator:
     ) -> None:
         if smoothness not in SMOOTHNESSES:
             raise ValueError(
-                f"smoothness must be one of {SMOOTHNESSES} (p in nu = p + 1/2), got {smoothness!r}"
+                f"smoothness must be one of {SMOOTHNESSES} (p in nu = p + 1/2), got {plain(smoothness)}"
             )
         selection_prior(selection, 1, prior)  # refuses what is none
         self.smoothness, self.n_starts = smoothness, n_starts

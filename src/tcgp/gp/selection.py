@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from scipy.optimize import minimize
 
+from tcgp._text import plain
 from tcgp._typing import FloatArray
 from tcgp.gp.likelihood import ConcentratedLikelihood, LengthscalePrior, PooledPrior, Prior
 
@@ -71,15 +72,17 @@ def selection_prior(selection: str, dim: int, prior: tuple[float, float] | None 
     ones fit whatever the data are and predict badly (`benchmarks/calibration/lengthscales.py`).
     """
     if selection not in SELECTIONS:
-        raise ValueError(f"selection must be one of {', '.join(map(repr, SELECTIONS))}, got {selection!r}")
+        raise ValueError(
+            f"selection must be one of {', '.join(map(repr, SELECTIONS))}, got {plain(selection)}"
+        )
     if selection != "map":
         if prior is not None:
-            raise ValueError(f"a prior needs selection='map', got selection={selection!r}")
+            raise ValueError(f"a prior needs selection='map', got selection={plain(selection)}")
         return PooledPrior(_POOLED_VARIANCE) if selection == "pooled" else None
     location, variance = prior or (np.sqrt(2.0) + 0.5 * np.log(dim), _PRIOR_VARIANCE)
     if not (np.isfinite(location) and np.isfinite(variance) and variance > 0.0):
         raise ValueError(
-            f"prior must be a finite mean and a positive variance of the log-lengthscales, got {prior!r}"
+            f"prior must be a finite mean and a positive variance of the log-lengthscales, got {plain(prior)}"
         )
     return LengthscalePrior(float(location), float(variance))
 

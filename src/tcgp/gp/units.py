@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tcgp._text import plain
 from tcgp._typing import ArrayLike, FloatArray
 
 __all__ = [
@@ -109,9 +110,9 @@ def check_lengthscales(lengthscales: ArrayLike, dim: int, name: str) -> FloatArr
     try:
         array = np.broadcast_to(np.array(lengthscales, dtype=float), (dim,))
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be one number or {dim} numbers, got {lengthscales!r}") from error
+        raise ValueError(f"{name} must be one number or {dim} numbers, got {plain(lengthscales)}") from error
     if not (np.isfinite(array).all() and (array > 0.0).all()):
-        raise ValueError(f"{name} must be positive and finite, got {lengthscales!r}")
+        raise ValueError(f"{name} must be positive and finite, got {plain(lengthscales)}")
     return array
 
 

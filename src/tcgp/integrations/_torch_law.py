@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from tcgp import laws
+from tcgp._text import plain
 
 __all__ = ["GeneralizedNormal"]
 
@@ -64,7 +65,7 @@ class GeneralizedNormal:
         for name in ("beta", "scale"):
             value = float(getattr(self, name))
             if not (math.isfinite(value) and value > 0.0):
-                raise ValueError(f"{name} must be positive and finite, got {value!r}")
+                raise ValueError(f"{name} must be positive and finite, got {plain(value)}")
             object.__setattr__(self, name, value)
 
     @property

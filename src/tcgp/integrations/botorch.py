@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from tcgp import calibration, laws
+from tcgp._text import plain
 from tcgp._typing import FloatArray, RandomState
 
 try:
@@ -265,7 +266,7 @@ class TailCalibratedUpperConfidenceBound(_TailCalibrated):
         posterior_transform: PosteriorTransform | None = None,
     ) -> None:
         if not 0.0 < epsilon < 1.0:
-            raise ValueError(f"epsilon must lie strictly between 0 and 1, got {epsilon!r}")
+            raise ValueError(f"epsilon must lie strictly between 0 and 1, got {plain(epsilon)}")
         super().__init__(model, law, maximize, posterior_transform)
         self.epsilon = epsilon
 
@@ -544,7 +545,7 @@ def _as_torch_law(law: GeneralizedNormal | laws.GeneralizedNormal | laws.Normal)
         return GeneralizedNormal(2.0, 2.0**0.5)
     if isinstance(law, laws.GeneralizedNormal):
         return GeneralizedNormal(float(law.beta), float(law.scale))
-    raise TypeError(f"law must be a GeneralizedNormal, as calibrate(model) returns it, got {law!r}")
+    raise TypeError(f"law must be a GeneralizedNormal, as calibrate(model) returns it, got {plain(law)}")
 
 
 def _leading(values: Tensor, mean: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tcgp._text import plain
 from tcgp._typing import ArrayLike, Bounds, FloatArray
 from tcgp.methods.fit import fit_model
 from tcgp.models import Prediction
@@ -178,4 +179,4 @@ def _generator(random_state: Any) -> np.random.Generator:
         return np.random.default_rng(int(random_state))
     if random_state is None or isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state)
-    raise ValueError(f"random_state must be None, an integer or a RandomState, got {random_state!r}")
+    raise ValueError(f"random_state must be None, an integer or a RandomState, got {plain(random_state)}")

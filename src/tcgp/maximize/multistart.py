@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from tcgp._text import plain
 from tcgp._threads import single_threaded
 from tcgp._typing import ArrayLike, BoolArray, FloatArray, IntArray, RandomState
 from tcgp.criteria.base import Criterion
@@ -83,12 +84,12 @@ def maximize(
     array([0., 0.])
     """
     if dim < 1:
-        raise ValueError(f"dim must be at least 1, got {dim!r}: a cube needs a coordinate")
+        raise ValueError(f"dim must be at least 1, got {plain(dim)}: a cube needs a coordinate")
     generator = np.random.default_rng(rng)
     n_scan = 1920 + 32 * min(dim, 16) if n_scan is None else n_scan
     n_starts = _N_STARTS if n_starts is None else n_starts
     if not 1 <= n_starts <= n_scan:
-        raise ValueError(f"n_starts must lie between 1 and n_scan = {n_scan}, got {n_starts!r}")
+        raise ValueError(f"n_starts must lie between 1 and n_scan = {n_scan}, got {plain(n_starts)}")
 
     points = _check_anchors(anchors, dim)
     n_local = n_scan // 2 if len(points) else 0

@@ -17,6 +17,7 @@ from functools import partial
 import numpy as np
 from scipy import optimize
 
+from tcgp._text import plain
 from tcgp._threads import single_threaded
 from tcgp._typing import ArrayLike, FloatArray, RandomState
 from tcgp.criteria import formulas
@@ -134,9 +135,9 @@ def maximize(
     array([0.3, 0.3])
     """
     if dim < 1:
-        raise ValueError(f"dim must be at least 1, got {dim!r}: a cube needs a coordinate")
+        raise ValueError(f"dim must be at least 1, got {plain(dim)}: a cube needs a coordinate")
     if not 0.0 < p0 < 1.0:
-        raise ValueError(f"p0 must lie strictly between 0 and 1, got {p0!r}")
+        raise ValueError(f"p0 must lie strictly between 0 and 1, got {plain(p0)}")
     generator = np.random.default_rng(rng)
     box = np.tile([0.0, 1.0], (dim, 1))
     if target is None:

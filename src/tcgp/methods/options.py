@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tcgp._text import plain
+
 __all__ = ["Option", "check_options"]
 
 
@@ -67,7 +69,7 @@ class Option:
     def check(self, name: str, value: object) -> None:
         """Refuse a value that the option does not take."""
         if not (value is None and self.optional) and not self._takes(value):
-            raise ValueError(f"{name} must be {self.values}, got {value!r}")
+            raise ValueError(f"{name} must be {self.values}, got {plain(value)}")
 
     def with_default(self, default: Any) -> Option:
         """The same option with another default."""
@@ -98,6 +100,8 @@ def check_options(method: str, known: Mapping[str, Option], given: Mapping[str, 
     """
     for name, value in given.items():
         if name not in known:
-            raise TypeError(f"method {method!r} has no option {name!r}: it takes {', '.join(sorted(known))}")
+            raise TypeError(
+                f"method {method!r} has no option {plain(name)}: it takes {', '.join(sorted(known))}"
+            )
         known[name].check(name, value)
     return {name: given.get(name, option.default) for name, option in known.items()}

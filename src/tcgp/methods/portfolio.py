@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tcgp._quantiles import median, quantile
+from tcgp._text import plain
 from tcgp._typing import FloatArray
 from tcgp.methods.options import Option
 from tcgp.methods.recipes import RECIPES, SHARED
@@ -84,7 +85,7 @@ METHODS = (*RECIPES, *PORTFOLIOS)  # the names that a user may give
 def check_method(method: object) -> None:
     """Refuse what is not the name of a method."""
     if not isinstance(method, str) or method not in {**RECIPES, **PORTFOLIOS}:
-        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
+        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {plain(method)}")
 
 
 def options_of(method: str) -> Mapping[str, Option]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from tcgp._text import plain
+
 __all__ = ["check_record", "check_state"]
 
 
@@ -14,14 +16,16 @@ def check_state(state: object, dim: int) -> None:
     if state is None:
         return
     if not isinstance(state, Mapping):
-        raise TypeError(f"state must be the state of a model, a mapping, got {state!r}")
+        raise TypeError(f"state must be the state of a model, a mapping, got {plain(state)}")
     lengthscales = state.get("lengthscales")
     if lengthscales is not None and not _are_lengthscales(lengthscales, dim):
-        raise ValueError(f"the lengthscales of a state must be {dim} positive numbers, got {lengthscales!r}")
+        raise ValueError(
+            f"the lengthscales of a state must be {dim} positive numbers, got {plain(lengthscales)}"
+        )
     for name in ("threshold", "nugget", "n", "member"):
         value = state.get(name)
         if value is not None and not (isinstance(value, int | float) and np.isfinite(value)):
-            raise ValueError(f"{name} of a state must be a finite number, got {value!r}")
+            raise ValueError(f"{name} of a state must be a finite number, got {plain(value)}")
 
 
 def check_record(record: object, dim: int) -> None:
@@ -33,10 +37,10 @@ def check_record(record: object, dim: int) -> None:
         or type(record.get("n")) is not int
         or not isinstance(record.get("state"), dict)
     ):
-        raise ValueError(f"fit must be a mapping with n and state, got {record!r}")
+        raise ValueError(f"fit must be a mapping with n and state, got {plain(record)}")
     rivals = record.get("rivals", [])
     if not isinstance(rivals, list) or not all(isinstance(state, dict) for state in rivals):
-        raise ValueError(f"rivals of a fit must be a list of states, got {rivals!r}")
+        raise ValueError(f"rivals of a fit must be a list of states, got {plain(rivals)}")
     for state in (record["state"], *rivals):
         check_state(state, dim)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tcgp._text import plain
 from tcgp.goals import Goals, parameter_names
 from tcgp.optimizer.history import Evaluation, History
 from tcgp.optimizer.optimizer import Optimizer
@@ -50,9 +51,9 @@ class Limits:
             if value is None:
                 continue
             if isinstance(value, bool) or not isinstance(value, numbers.Real) or math.isnan(value):
-                raise ValueError(f"{name} must be a number or None, got {value!r}")
+                raise ValueError(f"{name} must be a number or None, got {plain(value)}")
             if name == "max_time" and value <= 0.0:
-                raise ValueError(f"max_time must be a positive number of seconds, got {value!r}")
+                raise ValueError(f"max_time must be a positive number of seconds, got {plain(value)}")
         _check_max_failures(self.max_failures)
         if self.patience is not None:
             check_positive_integer("patience", self.patience)
@@ -62,11 +63,11 @@ class Limits:
                 continue
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value < highest:
                 upper = "" if highest == math.inf else f" and < {highest:g}"
-                raise ValueError(f"{name} must be a number >= 0{upper}, or None, got {value!r}")
+                raise ValueError(f"{name} must be a number >= 0{upper}, or None, got {plain(value)}")
         if self.min_improvement is not None and self.patience is None and self.stop_when_share_below is None:
             raise ValueError(
                 "min_improvement needs patience or stop_when_share_below, for which it says what counts, "
-                f"got {self.min_improvement!r}"
+                f"got {plain(self.min_improvement)}"
             )
 
     @property
@@ -77,7 +78,7 @@ class Limits:
     @property
     def by(self) -> str:
         """The same in words, for a message."""
-        return f" by {self.min_improvement!r}" if self.min_improvement else ""
+        return f" by {plain(self.min_improvement)}" if self.min_improvement else ""
 
     def allows(self, n_failed: int, n: int) -> bool:
         """Whether a run with so many failures among ``n`` evaluations may go on.
@@ -103,7 +104,7 @@ def _check_max_failures(value: object) -> None:
     is_share = isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral)
     if not is_share or not 0.0 < float(value) < 1.0:  # type: ignore[arg-type]
         raise ValueError(
-            f"max_failures must be a whole number >= 0, a share between 0 and 1, or None, got {value!r}"
+            f"max_failures must be a whole number >= 0, a share between 0 and 1, or None, got {plain(value)}"
         )
 
 
@@ -125,7 +126,7 @@ class Given:
         """The points and values of the arguments ``x0`` and ``y0`` of `tcgp.minimize`."""
         if x0 is None:
             if y0 is not None:
-                raise ValueError(f"y0 needs x0, the points where these values were found, got y0={y0!r}")
+                raise ValueError(f"y0 needs x0, the points where these values were found, got y0={plain(y0)}")
             return cls([], None)
         points = _points_of_frame(space, x0) if _is_frame(x0) else _as_points(space, x0)
         if y0 is None:
@@ -137,7 +138,9 @@ class Given:
             raise ValueError(f"x0 and y0 must have equal lengths, got {len(points)} and {len(values)}")
         for value in values:
             if value is not None and not isinstance(value, numbers.Real | Mapping):
-                raise ValueError(f"y0 must be numbers, or None where an evaluation failed, got {value!r}")
+                raise ValueError(
+                    f"y0 must be numbers, or None where an evaluation failed, got {plain(value)}"
+                )
         told = [Evaluation.of(x, y, goals=goals) for x, y in zip(points, values, strict=True)]
         History(space, goals).unknown(told)  # refuses two values at one point
         return cls(points, values)
@@ -183,7 +186,7 @@ def _points_of_frame(space: Space, frame: Any) -> list[Point]:
         rows = [dict(zip(parameter_names(space), row.values(), strict=False)) for row in rows]
         if len(frame.columns) != len(space):
             raise ValueError(
-                f"x0 must have {len(space)} columns, one per parameter, got {list(frame.columns)!r}"
+                f"x0 must have {len(space)} columns, one per parameter, got {plain(list(frame.columns))}"
             )
     points = []
     for label, row in zip(frame.index, rows, strict=True):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tcgp._text import plain
 from tcgp._typing import BoolArray, FloatArray
 from tcgp.goals import Goals, Margin, interpret
 from tcgp.space import Point, Space
@@ -86,10 +87,10 @@ class Evaluation:
         given = None if isinstance(reason, Mapping) else reason
         if not all(isinstance(text, str) for text in (given or "", *reasons.values())):
             raise ValueError(
-                f"reason must be a string, a mapping from outputs to strings, or None, got {reason!r}"
+                f"reason must be a string, a mapping from outputs to strings, or None, got {plain(reason)}"
             )
         if seconds is not None and not (isinstance(seconds, numbers.Real) and 0.0 <= seconds < math.inf):
-            raise ValueError(f"seconds must be a number >= 0 or None, got {seconds!r}")
+            raise ValueError(f"seconds must be a number >= 0 or None, got {plain(seconds)}")
         if goals is None:
             (value, why), outputs = interpret(y), None
         else:
@@ -283,7 +284,7 @@ class History:
         """Refuse a space of other parameters than those of this one."""
         before, now = (list(s.names or range(len(s))) for s in (self.space, space))
         if before != now:
-            raise ValueError(f"space must have the parameters that it had, {before!r}, got {now!r}")
+            raise ValueError(f"space must have the parameters that it had, {before!r}, got {plain(now)}")
 
     def add_retry(self, retry: Retry) -> None:
         """Note that a pending proposal is tried again."""
@@ -362,7 +363,7 @@ class History:
                 new[evaluation.x] = evaluation
             elif not known.same_outcome(evaluation):
                 raise ValueError(
-                    f"the point {list(evaluation.x)!r} gave {known.outcome()} and now {evaluation.outcome()}; "
+                    f"the point {plain(list(evaluation.x))} gave {known.outcome()} and now {evaluation.outcome()}; "
                     "evaluations are exact, so tell each point once, or correct it"
                 )
         return list(new.values())

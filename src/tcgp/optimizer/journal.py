@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tcgp._text import plain
 from tcgp.optimizer.kept_file import JournalError, JournalInUse, JournalRescued, KeptFile
 
 __all__ = [
@@ -175,7 +176,7 @@ class DetachedJournal:
 def check_path(name: str, path: object) -> str | os.PathLike[str]:
     """Refuse what is not the name of a file: an integer would be taken for a descriptor."""
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"{name} must be the name of a file, got {path!r}")
+        raise TypeError(f"{name} must be the name of a file, got {plain(path)}")
     return path
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tcgp._text import plain
 from tcgp._typing import RandomState
 from tcgp.goals import NOT_FINITE, SEVERAL_VALUES
 from tcgp.methods.portfolio import members_of
@@ -72,12 +73,12 @@ class Status(IntEnum):
 UNSUCCESSFUL = (Status.INTERRUPTED, Status.WORKERS, Status.UNREAD, Status.FAILURES)
 MESSAGES = {
     Status.BUDGET: "the budget of {n_evals} evaluations is spent",
-    Status.TARGET: "the target {target!r} is reached",
+    Status.TARGET: "the target {target} is reached",
     Status.EXHAUSTED: "every point of the space has been evaluated",
-    Status.NO_PROMISE: "no point promises an improvement: log EI fell below {stop_when_log_ei_below!r}",
+    Status.NO_PROMISE: "no point promises an improvement: log EI fell below {stop_when_log_ei_below}",
     Status.PATIENCE: "no improvement{by} in {patience} evaluations chosen by the model",
-    Status.NO_SHARE: "the predicted share of the space that is better{by} fell below {stop_when_share_below!r}",
-    Status.TIME: "the time of {max_time!r} s is over",
+    Status.NO_SHARE: "the predicted share of the space that is better{by} fell below {stop_when_share_below}",
+    Status.TIME: "the time of {max_time} s is over",
     Status.CALLBACK: "the callback asked to stop",
     Status.INTERRUPTED: "interrupted",
     Status.WORKERS: "the workers failed",
@@ -216,7 +217,7 @@ def minimize(
     -----
     If the first three evaluations all end normally but without a value (None, a text, a missing output), something is
     wrong with the function and not with the points, and the run stops. It can be continued from its journal. A function
-    that returns several values, or outputs none of which is the objective, stops it at once.
+    that returns several values at first, or outputs none of which is the objective, stops it at once.
 
     Examples
     --------
@@ -226,9 +227,9 @@ def minimize(
     (20, True)
     """
     if not callable(fun):
-        raise TypeError(f"fun must be callable, got {fun!r}")
+        raise TypeError(f"fun must be callable, got {plain(fun)}")
     if callback is not None and not callable(callback):
-        raise TypeError(f"callback must be callable or None, got {callback!r}")
+        raise TypeError(f"callback must be callable or None, got {plain(callback)}")
     space = Space(bounds)
     limits = Limits(
         n_evals,
@@ -306,6 +307,8 @@ class _Loop:
         What came of evaluations, not yet told.
     resting : dict
         When to try again what failed for a reason outside the point, by number.
+    unread : str or None
+        Why nothing can be read of what evaluations return, whatever their point.
     """
 
     def __init__(
@@ -315,9 +318,9 @@ class _Loop:
         self.points: dict[int, Point] = {}
         self.outcomes: deque[tuple[int, Outcome]] = deque()
         self.resting: dict[int, float] = {}
+        self.unread: str | None = None
         self._retries = retries
-        self._unread: list[str] = []  # why evaluations that ended normally gave no value
-        self._misuse: str | None = None  # why no evaluation will ever give a value
+        self._n_unread = 0  # evaluations that ended normally without a value
         self._raised: set[str] = set()  # kinds of exceptions whose traceback was logged
         self._end = math.inf if limits.max_time is None else time.monotonic() + limits.max_time
 
@@ -372,23 +375,17 @@ class _Loop:
             self._learn(outcome, evaluation.reason or "")
         return again is None
 
-    @property
-    def unread(self) -> str | None:
-        """Why nothing can be read of what evaluations return, if that is so from the first one on."""
-        if self._misuse is not None:
-            return self._misuse
-        if self.optimizer.history.n_done == len(self._unread) >= N_UNREAD:
-            n = len(self._unread)
-            return f"the first {n} evaluations ended normally, without a value: {self._unread[-1]}"
-        return None
-
     def _learn(self, outcome: Outcome, reason: str) -> None:
         """Keep what a failure says about the function rather than about its point."""
         if outcome.exit_code == 0 and NOT_FINITE not in reason:
-            self._unread.append(reason)
-        no_objective = isinstance(outcome.value, Mapping) and self.optimizer.history.goals.objective is None
-        if no_objective or reason.startswith(SEVERAL_VALUES):
-            self._misuse = reason
+            self._n_unread += 1
+        history = self.optimizer.history
+        if self._n_unread == history.n_done:  # from the first one on
+            no_objective = isinstance(outcome.value, Mapping) and history.goals.objective is None
+            if no_objective or reason.startswith(SEVERAL_VALUES):
+                self.unread = reason
+            elif self._n_unread == N_UNREAD:
+                self.unread = f"the first {N_UNREAD} evaluations ended normally, without a value: {reason}"
         if outcome.traceback is not None:
             kind = reason.partition(":")[0]
             if kind not in self._raised:
@@ -493,7 +490,8 @@ def _run(loop: _Loop) -> tuple[Status, str]:
     given_up = set(loop.points) - set(left) - set(loop.resting)
     if given_up:
         detail += f"; evaluations under way and given up: {len(given_up)}"
-    return status, MESSAGES[status].format(**vars(loop.limits), by=loop.limits.by) + detail
+    limits = {name: plain(value) for name, value in vars(loop.limits).items()}
+    return status, MESSAGES[status].format(**limits, by=loop.limits.by) + detail
 
 
 def _drain(loop: _Loop, why: str) -> list[int]:
@@ -640,7 +638,7 @@ def _check_same_problem(
     for name, theirs, ours in pairs:
         if ours is not None and theirs != ours:
             raise JournalError(
-                f"the journal {str(journal)!r} is of another run: its {name} is {theirs!r}, not {ours!r}; "
+                f"the journal {str(journal)!r} is of another run: its {name} is {plain(theirs)}, not {plain(ours)}; "
                 "choose another file, or the same arguments"
             )
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 
 from tcgp import __version__
+from tcgp._text import plain
 from tcgp._typing import RandomState
 from tcgp.goals import describe_point, parameter_names
 from tcgp.optimizer.history import Evaluation, History, Proposal, Retry, SpaceExhausted
@@ -332,7 +333,7 @@ class Optimizer:
         points, values = [x], [y]
         if _is_batch(x):
             if not isinstance(y, Iterable):
-                raise ValueError(f"y must be a list of values, one for each point, got {y!r}")
+                raise ValueError(f"y must be a list of values, one for each point, got {plain(y)}")
             points, values = list(x), list(y)  # type: ignore[call-overload]
             if len(points) != len(values):
                 raise ValueError(f"x and y must have equal lengths, got {len(points)} and {len(values)}")
@@ -389,7 +390,7 @@ class Optimizer:
         self._check_open()
         retry = Retry(number, reason, seconds)
         if number not in self.history.pending:
-            raise ValueError(f"number must be that of a pending proposal, got {number!r}")
+            raise ValueError(f"number must be that of a pending proposal, got {plain(number)}")
         with self._kept({"event": "retry", **asdict(retry)}):
             self.history.add_retry(retry)
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tcgp._text import plain
 from tcgp.methods.states import check_record
 from tcgp.optimizer.history import Evaluation, History, Proposal, Retry
 from tcgp.optimizer.journal import JournalError, Record, read_journal
@@ -131,7 +132,7 @@ def _retry(event: Mapping[str, Any]) -> Retry:
     """The attempt that an event says has failed."""
     number, reason, seconds = event["id"], event["reason"], _check_number("seconds", event.get("seconds"))
     if type(number) is not int or not isinstance(reason, str | None):
-        raise ValueError(f"a retry must have a number and a reason, got {number!r} and {reason!r}")
+        raise ValueError(f"a retry must have a number and a reason, got {plain(number)} and {plain(reason)}")
     return Retry(number, reason, seconds)
 
 
@@ -180,7 +181,7 @@ def _renamed(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _check_number(name: str, value: object) -> float | None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-        raise ValueError(f"{name} must be a number or null, got {value!r}")
+        raise ValueError(f"{name} must be a number or null, got {plain(value)}")
     return value
 
 
@@ -189,7 +190,7 @@ def _check_outputs(outputs: object) -> dict[str, float | None] | None:
     if outputs is None:
         return None
     if not isinstance(outputs, dict):
-        raise ValueError(f"outputs must be a mapping to numbers, got {outputs!r}")
+        raise ValueError(f"outputs must be a mapping to numbers, got {plain(outputs)}")
     return {name: _check_number(f"the output {name!r}", value) for name, value in outputs.items()}
 
 
@@ -200,5 +201,5 @@ def _check_trace(trace: object) -> dict[str, Any] | None:
     if not isinstance(trace, dict) or not all(
         isinstance(v, str | int | float | None) for v in trace.values()
     ):
-        raise ValueError(f"trace must be a mapping to numbers, got {trace!r}")
+        raise ValueError(f"trace must be a mapping to numbers, got {plain(trace)}")
     return trace

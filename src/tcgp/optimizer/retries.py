@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from tcgp._text import plain
 from tcgp.optimizer.settings import check_positive_integer
 from tcgp.optimizer.workers import Outcome
 
@@ -52,7 +53,7 @@ class Retries:
             or not isinstance(delay, numbers.Real)
             or not 0.0 <= float(delay) < math.inf
         ):
-            raise ValueError(f"delay of retries must be a number of seconds >= 0, got {delay!r}")
+            raise ValueError(f"delay of retries must be a number of seconds >= 0, got {plain(delay)}")
         _check_list("exit_codes", self.exit_codes, numbers.Integral, "integers")
         _check_list("messages", self.messages, str, "strings")
         if not self.exit_codes and not self.messages:
@@ -67,7 +68,9 @@ class Retries:
             return given
         known = [field.name for field in fields(cls)]
         if not isinstance(given, Mapping) or not set(given) <= set(known):
-            raise ValueError(f"retries must be a mapping with {', '.join(known)}, or None, got {given!r}")
+            raise ValueError(
+                f"retries must be a mapping with {', '.join(known)}, or None, got {plain(given)}"
+            )
         return cls(**given)
 
     def wants(self, outcome: Outcome) -> bool:
@@ -82,4 +85,4 @@ def _check_list(name: str, items: Any, kind: type, words: str) -> None:
     """Refuse what is not a list of such items."""
     is_list = isinstance(items, Sequence) and not isinstance(items, str)
     if not is_list or not all(isinstance(item, kind) and not isinstance(item, bool) for item in items):
-        raise ValueError(f"{name} of retries must be a list of {words}, got {items!r}")
+        raise ValueError(f"{name} of retries must be a list of {words}, got {plain(items)}")

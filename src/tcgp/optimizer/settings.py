@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tcgp._text import plain
 from tcgp.goals import Goals
 from tcgp.methods.options import check_options
 from tcgp.methods.portfolio import check_method, options_of
@@ -64,11 +65,13 @@ class Settings:
         object.__setattr__(self, "constraints", tuple(self.constraints))
         for text in self.constraints:
             if not isinstance(text, str):
-                raise ValueError(f"constraints must be strings such as 'stress <= 250', got {text!r}")
+                raise ValueError(f"constraints must be strings such as 'stress <= 250', got {plain(text)}")
         if self.objective is not None and not isinstance(self.objective, str):
-            raise ValueError(f"objective must be the name of an output or None, got {self.objective!r}")
+            raise ValueError(f"objective must be the name of an output or None, got {plain(self.objective)}")
         if not isinstance(self.maximize, bool):
-            raise ValueError(f"maximize must be True, False or the name of an output, got {self.maximize!r}")
+            raise ValueError(
+                f"maximize must be True, False or the name of an output, got {plain(self.maximize)}"
+            )
         check_method(self.method)
         check_choice("criterion", self.criterion, ("ei", "lcb"))
         check_choice("initial_design", self.initial_design, DESIGNS)
@@ -76,9 +79,9 @@ class Settings:
         if self.n_initial is not None:
             check_positive_integer("n_initial", self.n_initial)
         if not isinstance(self.epsilon, numbers.Real) or not 0.0 < self.epsilon < 1.0:
-            raise ValueError(f"epsilon must be a number strictly between 0 and 1, got {self.epsilon!r}")
+            raise ValueError(f"epsilon must be a number strictly between 0 and 1, got {plain(self.epsilon)}")
         if not isinstance(self.options, Mapping):
-            raise ValueError(f"options must be a mapping from names to values, got {self.options!r}")
+            raise ValueError(f"options must be a mapping from names to values, got {plain(self.options)}")
         object.__setattr__(self, "options", dict(self.options))
         try:
             check_options(self.method, options_of(self.method), self.options)
@@ -100,20 +103,20 @@ class Settings:
 def check_choice(name: str, value: object, choices: Collection[str]) -> None:
     """Refuse a value that is not one of the choices."""
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {plain(value)}")
 
 
 def check_seed(name: str, value: object) -> int:
     """The seed as an int; refuse what is not a whole number of at least 0."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"{name} must be an integer >= 0, got {value!r}")
+        raise ValueError(f"{name} must be an integer >= 0, got {plain(value)}")
     return int(value)
 
 
 def check_positive_integer(name: str, value: object) -> None:
     """Refuse what is not a whole number of at least 1."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be a positive integer, got {value!r}")
+        raise ValueError(f"{name} must be a positive integer, got {plain(value)}")
 
 
 def split_constraints(constraints: object) -> tuple[tuple[str, ...], list[Any]]:
@@ -127,7 +130,7 @@ def wanted_output(objective: str | None, maximize: bool | str) -> dict[str, Any]
     if isinstance(maximize, str):
         if objective not in (None, maximize):
             raise ValueError(
-                f"objective and maximize must name one output, got {objective!r} and {maximize!r}"
+                f"objective and maximize must name one output, got {plain(objective)} and {plain(maximize)}"
             )
         return {"objective": maximize, "maximize": True}
     return {"objective": objective, "maximize": maximize}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tcgp._text import plain
 from tcgp._typing import RandomState
 
 __all__ = ["DESIGN", "FIT", "INERT", "SEARCH", "SHARE", "SPREAD", "Streams"]
@@ -31,7 +32,9 @@ class Streams:
         if isinstance(rng, np.random.Generator):
             return cls(int(rng.integers(2**63)))
         if not isinstance(rng, numbers.Integral) or isinstance(rng, bool) or rng < 0:
-            raise TypeError(f"rng must be an integer >= 0, a numpy.random.Generator or None, got {rng!r}")
+            raise TypeError(
+                f"rng must be an integer >= 0, a numpy.random.Generator or None, got {plain(rng)}"
+            )
         return cls(int(rng))
 
     def seed(self, *key: int) -> np.random.SeedSequence:

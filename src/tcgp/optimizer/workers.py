@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from tcgp._text import shorten
+from tcgp._text import plain, shorten
 from tcgp.goals import interpret, read_outputs
 from tcgp.optimizer.settings import check_positive_integer
 
@@ -183,7 +183,7 @@ def check_workers(workers: Any, n_parallel: object = None, timeout: object = Non
         check_positive_integer("workers", workers)
     elif not (isinstance(workers, Crew) or hasattr(workers, "submit") or callable(workers)):
         raise TypeError(
-            f"workers must be an integer, an executor, a map-like callable or a crew, got {workers!r}"
+            f"workers must be an integer, an executor, a map-like callable or a crew, got {plain(workers)}"
         )
 
 
@@ -191,11 +191,11 @@ def _check_timeout(timeout: object, workers: object) -> None:
     """Refuse a timeout that is none, or that nobody could keep."""
     is_number = isinstance(timeout, numbers.Real) and not isinstance(timeout, bool)
     if not is_number or not 0.0 < float(timeout) < math.inf:  # type: ignore[arg-type]
-        raise ValueError(f"timeout must be a positive number of seconds or None, got {timeout!r}")
+        raise ValueError(f"timeout must be a positive number of seconds or None, got {plain(timeout)}")
     if not isinstance(workers, numbers.Integral):
         raise ValueError(
-            f"timeout needs processes of our own, workers=n with an integer n, got workers={workers!r}: an executor or "
-            "a map cannot be made to give up an evaluation, and a program has a timeout of its own"
+            f"timeout needs processes of our own, workers=n with an integer n, got workers={plain(workers)}: an "
+            "executor or a map cannot be made to give up an evaluation, and a program has a timeout of its own"
         )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tcgp._text import plain
 from tcgp._typing import ArrayLike, BoolArray, FloatArray
 from tcgp.goals import parameter_names
 from tcgp.methods.fit import fit_model
@@ -225,7 +226,7 @@ def _place(parameter: int | str, names: Sequence[str]) -> int:
     if isinstance(parameter, int) and 0 <= parameter < len(names):
         return parameter
     raise ValueError(
-        f"parameters must be places below {len(names)} or names among {list(names)}, got {parameter!r}"
+        f"parameters must be places below {len(names)} or names among {list(names)}, got {plain(parameter)}"
     )
 
 

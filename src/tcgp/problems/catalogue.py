@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 from scipy.optimize import brentq
 
+from tcgp._text import plain
 from tcgp._typing import FloatArray
 from tcgp.problems import formulas
 from tcgp.problems.problem import Problem
@@ -43,19 +44,19 @@ def get(name: str) -> Problem:
     3.0
     """
     if not isinstance(name, str):
-        raise TypeError(f"name={name!r} is not a string; take one of tcgp.problems.names().")
+        raise TypeError(f"name={plain(name)} is not a string; take one of tcgp.problems.names().")
     if name in _SINGLE:
         return _SINGLE[name](name)
     family, dimension = _split(name)
     if family not in _FAMILIES:
         raise ValueError(
-            f"name={name!r} is not a test problem; take one of {', '.join(sorted(_SINGLE))}, "
+            f"name={plain(name)} is not a test problem; take one of {', '.join(sorted(_SINGLE))}, "
             f"or a family with its dimension d: {', '.join(f'{f}<d>' for f in sorted(_FAMILIES))}."
         )
     build, lowest = _FAMILIES[family]
     if dimension < lowest:
         raise ValueError(
-            f"name={name!r} lacks a dimension of at least {lowest}; write for instance {family}4."
+            f"name={plain(name)} lacks a dimension of at least {lowest}; write for instance {family}4."
         )
     return build(name, dimension)
 

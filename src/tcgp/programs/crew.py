@@ -7,6 +7,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
+from tcgp._text import plain
 from tcgp.optimizer.journal import uninterrupted
 from tcgp.optimizer.workers import Outcome, WorkersError
 from tcgp.programs.objective import RunFailed
@@ -41,7 +42,7 @@ class ProgramCrew:
 
     def __init__(self, simulator: Simulator, capacity: int) -> None:
         if capacity < 1:
-            raise ValueError(f"capacity must be at least 1, got {capacity!r}")
+            raise ValueError(f"capacity must be at least 1, got {plain(capacity)}")
         self.capacity = capacity
         self._simulator = simulator
         self._closed = False

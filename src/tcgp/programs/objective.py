@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tcgp._text import printable, quote, shorten
+from tcgp._text import plain, printable, quote, shorten
 from tcgp.goals import NOT_FINITE, read_outputs
 from tcgp.programs.numerals import last_number, parse_number
 from tcgp.programs.output import last_line, parse_json, read_tail
@@ -221,4 +221,4 @@ def _check_inside(file: str) -> None:
     """Refuse a file that is not in the run's directory."""
     path = Path(file)
     if not file or path.is_absolute() or ".." in path.parts or "\0" in file:
-        raise ValueError(f"the file of a value must lie in the run's directory, got {file!r}")
+        raise ValueError(f"the file of a value must lie in the run's directory, got {plain(file)}")

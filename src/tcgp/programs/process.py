@@ -75,16 +75,40 @@ def start(arguments: list[str], notes: Path, **options: Any) -> Process:
 def adopt(arguments: list[str], notes: Path) -> Process | None:
     """The program with these arguments that another process has started, if it still runs or has left its exit code.
 
-    There is none if it was killed, or its machine went down; and none on Windows.
+    There is none if it was killed, or its machine went down; and none on Windows. One that has not begun by now
+    will not begin any more: see ``_settle``.
     """
+    if sys.platform == "win32":
+        return None
+    _settle(notes)
     facts = read_notes(notes)
-    if sys.platform == "win32" or facts.get("command") != arguments:
+    if facts.get("command") != arguments:
         return None
     process = Process(_Stranger(notes, facts["pid"]), notes, facts)
     # The last word is written before the lock is let go: it is read after the look at the lock.
     if process.has_ended and "code" not in read_notes(notes):
         return None
     return process
+
+
+def _settle(notes: Path) -> None:
+    """Wait for a supervisor that is about to start its program, and stop one that has not got so far.
+
+    Whoever wanted the run may have been killed a moment ago. What is started anew now must not run twice.
+    """
+    import fcntl
+
+    end = time.monotonic() + LONGEST_FAREWELL
+    with notes.open("ab") as file:  # if this creates it, a supervisor to come will find it and give up
+        while not os.fstat(file.fileno()).st_size and time.monotonic() < end:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:  # it is there: its first line says that the program runs
+                time.sleep(0.005)
+                continue
+            if not os.fstat(file.fileno()).st_size:
+                file.write(b"given up before it began\n")
+                file.flush()
 
 
 class Process:

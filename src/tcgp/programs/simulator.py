@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tcgp._files import write_atomically
-from tcgp._text import printable, shorten
+from tcgp._text import plain, printable, shorten
 from tcgp.programs.command import Template, find_program
 from tcgp.programs.objective import STDOUT, Objective, RunFailed, outputs_of_run
 from tcgp.programs.output import last_line, parse_json, read_tail
@@ -96,13 +96,15 @@ class Simulator:
 
     def __post_init__(self) -> None:
         if isinstance(self.command, str) or not self.command:
-            raise ValueError(f"command must be a list of a program and its arguments, got {self.command!r}")
+            raise ValueError(
+                f"command must be a list of a program and its arguments, got {plain(self.command)}"
+            )
         for argument in self.command[1:]:
             Template.parse(argument)
         if self.timeout is not None and not self.timeout > 0.0:
-            raise ValueError(f"timeout must be a positive number of seconds, got {self.timeout!r}")
+            raise ValueError(f"timeout must be a positive number of seconds, got {plain(self.timeout)}")
         if isinstance(self.outputs, str) and self.outputs != "json":
-            raise ValueError(f"outputs must be a mapping, 'json' or None, got {self.outputs!r}")
+            raise ValueError(f"outputs must be a mapping, 'json' or None, got {plain(self.outputs)}")
 
     def __call__(self, parameters: Mapping[str, Any]) -> Value:
         """Run the program and return its value, or its outputs; RunFailed if there is none."""

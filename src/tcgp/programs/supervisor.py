@@ -3,7 +3,8 @@
 A script, ``python -I -S supervisor.py NOTES READY PROGRAM ARGUMENT...``; it imports little, since every run starts it.
 NOTES is a file that it locks as long as it lives. Its last line says what runs and since when and, in the end, how that
 ended: a process that comes later sees by the lock whether the program still runs, and can wait for it. READY is a pipe
-that gets the first of these lines once the program has started, or the error if it cannot.
+that gets the first of these lines once the program has started, or the error if it cannot. If NOTES is there, or
+somebody writes to it before we do, the run was given up, and no program is started.
 
 What the program leaves behind is killed when it ends. SIGTERM kills the program, with all it has started. On Linux that
 takes in processes with a session of their own, because orphans become children of the supervisor; elsewhere it is the
@@ -13,6 +14,7 @@ process group of the program.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -33,26 +35,33 @@ def main() -> int:
     facts: dict[str, Any] = {"pid": os.getpid(), "started": time.time(), "command": arguments}
     _adopt_orphans()
     signal.signal(signal.SIGTERM, lambda *_: _give_up(facts.get("program")))
-    with os.fdopen(int(ready), "w") as pipe:
-        try:
-            notes = open(path, "x", encoding="utf-8")  # noqa: SIM115  (locked and open until the end)
-            fcntl.flock(notes, fcntl.LOCK_EX)
-            # In a session of its own: a program that signals its process group must not reach us. It inherits neither
-            # the notes nor the pipe.
-            program = subprocess.Popen(arguments, start_new_session=True)
-            facts["program"] = program.pid
-            _write(notes, facts)
-        except OSError as error:
-            _kill_all(facts.get("program"))
-            pipe.write(json.dumps({"error": [error.errno, error.strerror]}))
-            return 1
-        pipe.write(json.dumps(facts))
+    try:
+        notes = open(path, "x", encoding="utf-8")  # noqa: SIM115  (locked and open until the end)
+        fcntl.flock(notes, fcntl.LOCK_EX)
+        if os.fstat(notes.fileno()).st_size:
+            raise FileExistsError(errno.EEXIST, "the run was given up")
+        # In a session of its own: a program that signals its process group must not reach us. It inherits neither the
+        # notes nor the pipe.
+        program = subprocess.Popen(arguments, start_new_session=True)
+        facts["program"] = program.pid
+        _write(notes, facts)
+    except OSError as error:
+        _kill_all(facts.get("program"))
+        _report(int(ready), {"error": [error.errno, error.strerror]})
+        return 1
+    _report(int(ready), facts)
     code = _wait(program)
     facts |= {"code": code, "seconds": time.monotonic() - start}
     _kill_all(program.pid)
     with contextlib.suppress(OSError):  # on a full disk the exit status must do
         _write(notes, facts)
     return code if code >= 0 else 128 - code
+
+
+def _report(descriptor: int, message: dict[str, Any]) -> None:
+    """Tell the process that wants the run of its start; if that has been killed, the program runs all the same."""
+    with contextlib.suppress(BrokenPipeError), os.fdopen(descriptor, "w") as pipe:
+        pipe.write(json.dumps(message))
 
 
 def _adopt_orphans() -> None:

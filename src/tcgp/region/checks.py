@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tcgp._text import printable, shorten
+from tcgp._text import plain, printable, shorten
 from tcgp._typing import BoolArray, FloatArray
 from tcgp.expressions import Constraint, parse_constraint, quote_name
 from tcgp.space import Categorical, Point, Real, Space
@@ -117,7 +117,7 @@ class Numbers:
         values = np.atleast_1d(np.asarray(self.constraint.fun(x), dtype=np.float64))
         if values.ndim != 1:
             raise ValueError(
-                f"constraints: {self.text} must return a number or a list of numbers, got {values!r}"
+                f"constraints: {self.text} must return a number or a list of numbers, got {plain(values)}"
             )
         return values
 
@@ -139,7 +139,7 @@ Check: TypeAlias = Constraint | Numbers | Predicate
 def as_checks(space: Space, constraints: Sequence[object]) -> list[Check]:
     """The constraints as checks of one kind or another; ValueError for those that do not fit the space."""
     if isinstance(constraints, str) or not isinstance(constraints, Sequence):
-        raise TypeError(f"constraints must be a list, got {constraints!r}; write [{constraints!r}]")
+        raise TypeError(f"constraints must be a list, got {plain(constraints)}; write [{plain(constraints)}]")
     return [check for item in constraints for check in _as_checks(space, item)]
 
 
@@ -166,7 +166,7 @@ def _as_checks(space: Space, item: object) -> Sequence[Check]:
         return (Predicate(space, item),)
     raise TypeError(
         'constraints must be text such as "a <= 2 * b", functions that return True or False, or '
-        f"scipy.optimize.LinearConstraint or NonlinearConstraint, got {shorten(repr(item), 100)}"
+        f"scipy.optimize.LinearConstraint or NonlinearConstraint, got {shorten(plain(item), 100)}"
     )
 
 

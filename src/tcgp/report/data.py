@@ -140,6 +140,7 @@ def report_data(
             "optimizer": [rounded(_seconds_to_choose(optimizer, e), 4) for e in evaluations],
             "simulator": [rounded(e.seconds, 4) for e in evaluations],
         },
+        "retries": len(optimizer.history.retries),
         "pending": [{"id": p.id, "x": _words(parameters, optimizer, p.x)} for p in optimizer.pending],
         "best": _best_points(parameters, optimizer, numbers, outputs),
         "shown": None if shown is None else next(i for i, e in enumerate(evaluations) if e is shown),

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tcgp._files import write_atomically
+from tcgp._text import plain
 from tcgp.optimizer import Optimizer
 from tcgp.optimizer.journal import read_journal
 from tcgp.report.data import State, report_data
@@ -133,7 +134,7 @@ def check_place(path: str | os.PathLike[str]) -> None:
     place = Path(path)
     if place.is_dir() or not place.absolute().parent.is_dir():
         raise ValueError(
-            f"report must be a file in a directory that exists, got {str(path)!r}; create the directory first"
+            f"report must be a file in a directory that exists, got {plain(str(path))}; create the directory first"
         )
 
 

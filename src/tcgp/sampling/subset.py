@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tcgp._bounds import check_bounds
+from tcgp._text import plain
 from tcgp._typing import ArrayLike, Bounds, FloatArray, RandomState
 from tcgp.sampling.particles import Cloud, advance, uniform_cloud
 
@@ -85,7 +86,7 @@ class SubsetSimulation:
         threshold = _checked_threshold(threshold)
         if threshold > self.threshold:
             raise ValueError(
-                f"threshold must be at most the present one, {self.threshold!r}, got {threshold!r}: "
+                f"threshold must be at most the present one, {self.threshold!r}, got {plain(threshold)}: "
                 "start a new subset_simulation to go there"
             )
         if threshold == self.threshold:
@@ -156,11 +157,11 @@ def subset_simulation(
     box = check_bounds(bounds)
     threshold = _checked_threshold(threshold)
     if not isinstance(n_particles, int | np.integer) or n_particles < 10:
-        raise ValueError(f"n_particles must be an integer of at least 10, got {n_particles!r}")
+        raise ValueError(f"n_particles must be an integer of at least 10, got {plain(n_particles)}")
     if not 0 < p0 < 1:
-        raise ValueError(f"p0 must lie strictly between 0 and 1, got {p0!r}")
+        raise ValueError(f"p0 must lie strictly between 0 and 1, got {plain(p0)}")
     if max_sweeps is not None and (not isinstance(max_sweeps, int | np.integer) or max_sweeps < 1):
-        raise ValueError(f"max_sweeps must be a positive integer, or None, got {max_sweeps!r}")
+        raise ValueError(f"max_sweeps must be a positive integer, or None, got {plain(max_sweeps)}")
     # A stream of its own: what the caller draws later from rng does not change what continue_to gives.
     rng = np.random.default_rng(np.random.default_rng(rng).integers(2**32, size=4))
     cloud = uniform_cloud(lambda x: _values(fun, x), box, int(n_particles), rng)
@@ -247,5 +248,5 @@ def _checked_threshold(threshold: float) -> float:
     """The threshold as a float, refused when it is NaN or -inf."""
     threshold = float(threshold)
     if math.isnan(threshold) or threshold == -math.inf:
-        raise ValueError(f"threshold must be a number or inf, got {threshold!r}")
+        raise ValueError(f"threshold must be a number or inf, got {plain(threshold)}")
     return threshold

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tcgp._text import plain
 from tcgp._typing import ArrayLike, FloatArray
 from tcgp.models import Prediction
 
@@ -37,7 +38,7 @@ def check_threshold(threshold: float) -> float:
     try:
         threshold = float(threshold)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"threshold must be a number or +inf, got {threshold!r}") from None
+        raise ValueError(f"threshold must be a number or +inf, got {plain(threshold)}") from None
     if np.isnan(threshold):
         raise ValueError("threshold must be a number or +inf, got NaN")
     return threshold
@@ -47,4 +48,4 @@ def _as_floats(name: str, values: ArrayLike) -> FloatArray:
     try:
         return np.asarray(values, dtype=float)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} must be numbers, got {values!r}") from None
+        raise ValueError(f"{name} must be numbers, got {plain(values)}") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tcgp._text import plain
 from tcgp._typing import ArrayLike
 from tcgp.models import Prediction
 from tcgp.scoring._arguments import check_threshold, check_weights
@@ -51,5 +52,5 @@ def occurrence_discrepancy(
     0.1707
     """
     if not 0.0 <= probability <= 1.0:
-        raise ValueError(f"probability must lie in [0, 1], got {probability!r}")
+        raise ValueError(f"probability must lie in [0, 1], got {plain(probability)}")
     return abs(probability - predicted_probability(prediction, threshold, weights))

@@ -271,6 +271,7 @@
     if (limited) fact("keep all constraints", `${E.y.filter((_, i) => feasible(i)).length} of ${N - failed}`);
     const corrected = E.corrected.filter((text) => text !== null).length;
     if (corrected) fact("corrected", corrected);
+    if (D.retries) fact("tried again", D.retries);
     fact("under way", D.pending.length);
     if (D.share !== null) fact("space predicted to be better", D.share < 1e-4 ? "< 0.01 %" : number(100 * D.share, 2) + " %");
     const spent = E.simulator.reduce((a, b) => a + (b || 0), 0);

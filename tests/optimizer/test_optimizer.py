@@ -129,7 +129,7 @@ def test_proposals_of_mixed_spaces_are_valid_and_new() -> None:
 
     optimizer = Optimizer(space, method="gp", n_initial=10, rng=0)
     points = drive(optimizer, fun, 26)
-    assert all(space.check(x) == list(x.values()) for x in points)
+    assert all(space.as_named(space.check(x)) == x for x in points)
     assert len({tuple(x.values()) for x in points}) == 26
     best = optimizer.result()
     assert best.x["c"] == "b"

@@ -83,7 +83,7 @@ def _minimum(problem: str, n_evals: int = 20, **options: Any) -> Points:
 def _asked(optimizer: tcgp.Optimizer, fun: Callable[[Any], Any], n: int) -> Points:
     points = []
     for _ in range(n):
-        x = optimizer.ask()
+        x = optimizer.space.check(optimizer.ask())  # values in order, where ask gives a mapping
         points.append(list(x))
         optimizer.tell(x, fun(x))
     return points

@@ -99,7 +99,10 @@ class RelaxedLikelihood(ConcentratedLikelihood):
             completed, a = _solve_given_free(K, values, self._free)
             return np.where(relaxed, np.maximum(completed, t), completed), a, False
         completed, a, self._free = settled
-        return np.where(relaxed, np.maximum(completed, t), completed), a, True
+        is_known = not (
+            self._is_hard and factor.nugget
+        )  # else a and the quadratic form are little but rounding
+        return np.where(relaxed, np.maximum(completed, t), completed), a, is_known
 
     def _pivot(
         self, K: FloatArray, values: FloatArray, tolerance: float

@@ -58,7 +58,7 @@ def sensitivity(model: Model, bounds: object = None, *, n: int = 1024, rng: Rand
     ----------
     model : Model
         For instance ``result.optimizer.fit_model()``, which knows its space.
-    bounds : Space, or what `Space` takes, optional
+    bounds : Space, or what `tcgp.Space` takes, optional
         Ranges of the parameters; by default the model's space, or the range of its data.
     n : int
         Size of the samples, a power of 2: ``n (d + 2)`` predictions are made.

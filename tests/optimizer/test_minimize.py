@@ -263,11 +263,11 @@ def test_failed_runs_already_made_are_taken_as_failures() -> None:
         (SQUARE, [[0.25, 0.75], [0.5, 0.5]], [[0.25, 0.75], [0.5, 0.5]]),
         (SQUARE, np.array([[0.25, 0.75]]), [[0.25, 0.75]]),
         ([(0, 1)], 0.5, [[0.5]]),
-        ({"a": (0, 1), "c": Categorical(["u", "v"])}, {"c": "v", "a": 0.5}, [[0.5, "v"]]),
+        ({"a": (0, 1), "c": Categorical(["u", "v"])}, {"c": "v", "a": 0.5}, [{"a": 0.5, "c": "v"}]),
         (
             {"a": (0, 1), "c": Categorical(["u", "v"])},
             [{"c": "v", "a": 0.5}, [0.1, "u"]],
-            [[0.5, "v"], [0.1, "u"]],
+            [{"a": 0.5, "c": "v"}, {"a": 0.1, "c": "u"}],
         ),
     ],
 )
@@ -568,7 +568,8 @@ def test_runs_already_made_are_not_told_twice_on_resume(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"bounds": [(0, 1), (0, 2)]}, "bounds"),
+        ({"bounds": [(0, 1), (0, 1), (0, 1)]}, "bounds"),
+        ({"bounds": [(5, 6), (7, 8)]}, "bounds"),
         ({"bounds": {"a": (0, 1), "b": (0, 1)}}, "bounds"),
         ({"method": "tcgp"}, "method is 'gp', not 'tcgp'"),
         ({"criterion": "lcb"}, "criterion"),

@@ -124,13 +124,13 @@ def test_proposals_on_rescaled_bounds_and_values_are_the_same() -> None:
 def test_proposals_of_mixed_spaces_are_valid_and_new() -> None:
     space = Space({"r": Real(0.01, 10.0, log=True), "n": Integer(1, 50), "c": Categorical(["a", "b", "c"])})
 
-    def fun(x: list[Any]) -> float:
-        return math.log10(x[0]) ** 2 + 0.01 * (x[1] - 20) ** 2 + {"a": 1.0, "b": 0.0, "c": 2.0}[x[2]]
+    def fun(x: dict[str, Any]) -> float:
+        return math.log10(x["r"]) ** 2 + 0.01 * (x["n"] - 20) ** 2 + {"a": 1.0, "b": 0.0, "c": 2.0}[x["c"]]
 
     optimizer = Optimizer(space, method="gp", n_initial=10, rng=0)
     points = drive(optimizer, fun, 26)
-    assert all(space.check(x) == x for x in points)
-    assert len({tuple(x) for x in points}) == 26
+    assert all(space.as_named(space.check(x)) == x for x in points)
+    assert len({tuple(x.values()) for x in points}) == 26
     best = optimizer.result()
     assert best.x["c"] == "b"
     assert best.x["n"] == 20
@@ -271,7 +271,7 @@ def test_batches_arrays_and_mappings_can_be_told() -> None:
         (math.nan, "nan"),
         (-math.inf, "-inf"),
         ("3.5", "not a number"),
-        ([1.0, 2.0], "not a number"),
+        ([1.0, 2.0], "several values"),
         (1 + 2j, "not a number"),
         (10**400, "not a number"),
     ],
@@ -354,7 +354,7 @@ def test_a_journal_is_readable_and_complete(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     space = {"a": Real(0, 1), "n": Integer(1, 9), "c": Categorical(["x", None, 2])}
     with Optimizer(space, method="gp", n_initial=3, rng=7, journal=path) as optimizer:
-        drive(optimizer, lambda x: None if x[1] == 5 else x[0] + x[1], 6)
+        drive(optimizer, lambda x: None if x["n"] == 5 else x["a"] + x["n"], 6)
         optimizer.ask(2)
     record = read_journal(path)
     assert record.header["space"] == Space(space).to_json()

@@ -649,7 +649,7 @@ def _same_parameters(optimizer: Optimizer, space: Space) -> bool:
     Without names that is believed only if an evaluation lies in it: the journal may be of another function.
     """
     before, told = optimizer.space, optimizer.evaluations
-    if before == space or before.names is not None:
+    if before == space or before.names is not None or space.names is not None:
         return before.names == space.names
     return len(before) == len(space) and (not told or any(space.contains(e.x) for e in told))
 

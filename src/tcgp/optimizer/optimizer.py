@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import copy
-import functools
 import logging
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +27,7 @@ from tcgp.optimizer.journal import (
     check_path,
     uninterrupted,
 )
+from tcgp.optimizer.known import Known, atomic
 from tcgp.optimizer.proposer import Proposer
 from tcgp.optimizer.replay import Campaign, read_campaign, replay
 from tcgp.optimizer.settings import (
@@ -42,31 +41,14 @@ from tcgp.optimizer.streams import Streams
 from tcgp.space import Point, Space
 
 if TYPE_CHECKING:
-    from tcgp.methods.surrogate import Surrogate
-    from tcgp.models import Model
     from tcgp.optimizer.result import Result
-    from tcgp.region import Region
 
 __all__ = ["Optimizer"]
 
 logger = logging.getLogger("tcgp")
 
-P = ParamSpec("P")
-R = TypeVar("R")
 
-
-def _atomic(method: Callable[Concatenate[Optimizer, P], R]) -> Callable[Concatenate[Optimizer, P], R]:
-    """Carry out a method as a whole, whatever other threads do."""
-
-    @functools.wraps(method)
-    def locked(self: Optimizer, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        with self._lock:
-            return method(self, *args, **kwargs)
-
-    return locked
-
-
-class Optimizer:
+class Optimizer(Known):
     """Bayesian optimization of an expensive, deterministic function, by ask and tell.
 
     Algorithm 1 of the paper: after an initial design, each point maximizes the criterion of a model fitted to
@@ -179,16 +161,11 @@ class Optimizer:
         self._n_missing = 0  # constraints that a journal has not kept
         self._journal: Journal | DetachedJournal | None = None
         self._reoffered: deque[Proposal] = deque()
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
 
     def _new_proposer(self, space: Space) -> Proposer:
         known = self.history.goals.known
         return Proposer(space, self.settings, self.history, self._streams, [*known, *self._constraints])
-
-    @property
-    def space(self) -> Space:
-        """The parameters."""
-        return self.history.space
 
     @classmethod
     def resume(
@@ -261,7 +238,7 @@ class Optimizer:
 
     # ---- asking and telling ----
 
-    @_atomic
+    @atomic
     def ask(self, n: int | None = None) -> Any:
         """Next point to evaluate, or a list of the next ``n``.
 
@@ -293,7 +270,7 @@ class Optimizer:
             logger.info("only %d of %d points: %s", len(points), n, error)
         return points
 
-    @_atomic
+    @atomic
     def propose(self) -> Proposal:
         """Next point to evaluate, with its number and where it comes from: `ask` for the curious."""
         self._check_open()
@@ -308,14 +285,14 @@ class Optimizer:
                 self._reoffered.append(proposal)
         return self._reoffered.popleft()
 
-    @_atomic
+    @atomic
     def enqueue(self, x: object) -> None:
         """Have `ask` offer the point ``x`` before any of its own, unless it is known already."""
         point = self.space.check(x)
         self._proposer.check_allowed(point)
         self._proposer.queue.append(point)
 
-    @_atomic
+    @atomic
     def tell(
         self,
         x: object,
@@ -358,7 +335,7 @@ class Optimizer:
         outside = self.history.asked_outside(x) or self.history.find_outside(x)
         return self.space.check(x) if outside is None else outside.x
 
-    @_atomic
+    @atomic
     def add_evaluations(self, evaluations: Iterable[Evaluation]) -> int:
         """Note evaluations at checked points, all of them or none: what `tell` does with what it is told.
 
@@ -385,7 +362,7 @@ class Optimizer:
                 logger.warning("%s %s failed: %s", which, point, evaluation.reason, extra=extra)
         return len(new)
 
-    @_atomic
+    @atomic
     def note_retry(self, number: int, reason: str | None, seconds: float | None = None) -> None:
         """Note that the evaluation of a pending proposal failed and is tried again: it stays pending.
 
@@ -405,7 +382,7 @@ class Optimizer:
         with self._kept({"event": "retry", **asdict(retry)}):
             self.history.add_retry(retry)
 
-    @_atomic
+    @atomic
     def correct(
         self,
         x_or_id: object,
@@ -448,7 +425,7 @@ class Optimizer:
             self.history.correct(before, after)
             self._proposer.forget_models()
 
-    @_atomic
+    @atomic
     def change_space(self, space: object) -> None:
         """Search another space of the same parameters: wider or narrower bounds, or fixed values.
 
@@ -493,129 +470,16 @@ class Optimizer:
             n,
         )
 
-    @_atomic
+    @atomic
     def result(self) -> Result:
         """The result so far, as `tcgp.minimize` returns it."""
         from tcgp.optimizer.result import Result  # loads SciPy
 
         return Result.of(self)
 
-    # ---- what is known ----
-
-    @property
-    def evaluations(self) -> list[Evaluation]:
-        """Everything told, in order, failures included."""
-        return list(self.history.evaluations)
-
-    @property
-    def pending(self) -> list[Proposal]:
-        """Points asked and not yet told, in order."""
-        return list(self.history.pending.values())
-
-    @property
-    def trace(self) -> list[dict[str, Any]]:
-        """What the model was, for each point that one chose.
-
-        ``method`` (of a portfolio, the member whose turn it was), ``n`` (evaluations at that time), ``beta`` and
-        ``scale`` of a generalized normal law, ``threshold``, ``best``, ``log_ei`` at the point, and the seconds
-        ``t_fit`` and ``t_maximize``; None where a number does not exist.
-        """
-        return [dict(proposal.trace) for proposal in self.history.proposals if proposal.trace is not None]
-
-    @property
-    def surrogate(self) -> Surrogate:
-        """Fits of the objective along the run, and their states."""
-        return self._proposer.acquisition.surrogate
-
-    @property
-    def limit_surrogates(self) -> list[Surrogate]:
-        """For each limit on outputs, fits of how far they lie above it, ``history.excesses``."""
-        return list(self._proposer.acquisition.limit_surrogates)
-
-    @property
-    def region(self) -> Region | None:
-        """The part of the space that known constraints allow; None if there are none."""
-        return self._proposer.region
-
-    @property
-    def model(self) -> Model | None:
-        """Model behind the last point that one chose, on the unit cube; None before that, and after a resume.
-
-        With ``"auto"`` its values above the median of the data may be compressed. For predictions in the user's units
-        take `fit_model`.
-        """
-        return None if self.surrogate.last is None else self.surrogate.last.model
-
-    @_atomic
-    def update_model(self) -> Model:
-        """Fit the model whose turn it is to all evaluations, as for the next point: it becomes `model`."""
-        return self._proposer.acquisition.fit()[0].objective
-
     def trace_share_below(self, improvement: float) -> None:
         """Have the trace of each point from here on say ``share``, as in `share_below`."""
         self._proposer.improvement = improvement
-
-    @_atomic
-    def share_below(self, improvement: float = 0.0) -> float | None:
-        """Predicted share of the space where the value is better than the best by more than ``improvement``.
-
-        Estimated with the law of the model whose turn it is, over a sample of the space; points must keep all
-        constraints. The sample has 4,000 points: a share below about 1e-4 may be missed.
-
-        Parameters
-        ----------
-        improvement : float
-            In the units of the value.
-
-        Returns
-        -------
-        float or None
-            None if there is no best value, or nothing to fit a model to.
-
-        Examples
-        --------
-        >>> import tcgp
-        >>> result = tcgp.minimize(lambda x: (x[0] - 0.3) ** 2, [(0.0, 1.0)], n_evals=14, rng=0)
-        >>> result.optimizer.share_below(0.01) < 1e-3
-        True
-        """
-        if self.history.best is None or not self.history.has_contrast:
-            return None
-        models, _ = self._proposer.acquisition.fit()
-        return self._proposer.acquisition.share_below(models, improvement)
-
-    def fit_model(self) -> Model:
-        """Fit the method of this run to all evaluations; the model takes points as `tell` does.
-
-        Returns
-        -------
-        SpaceModel
-            A `tcgp.Model` whose ``predict`` takes points in the user's units: mappings where parameters have names, and
-            choices by their names. Values keep the sign that the user gave them: with ``maximize`` large ones are the
-            good ones, and the model is calibrated above its threshold. ``Prediction.expected_improvement(best)`` is
-            always about values below ``best``.
-
-        Examples
-        --------
-        >>> import tcgp
-        >>> result = tcgp.minimize(lambda p: p["gain"] ** 2, {"gain": (-1.0, 2.0)}, n_evals=8, rng=0)
-        >>> model = result.optimizer.fit_model()
-        >>> bool(abs(model.predict([{"gain": 0.5}]).mean[0] - 0.25) < 0.05)
-        True
-        """
-        from tcgp.methods.fit import fit_model  # loads SciPy
-
-        if not self.history.has_contrast:
-            raise ValueError("a model needs evaluations with at least two different values")
-        U, y = self.history.successes
-        box = [(0.0, 1.0)] * self.space.dim
-        model = fit_model(U, y, self.settings.method, bounds=box, rng=self.seed, **self.settings.options)
-        return model.over(self.space, negated=self.settings.maximize)
-
-    @property
-    def seed(self) -> int:
-        """Seed from which every random decision derives."""
-        return self._streams.root
 
     @property
     def journal(self) -> Path | None:
@@ -632,24 +496,6 @@ class Optimizer:
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What a copy or a pickle has: all but the lock, and of the journal only the name."""
-        with self._lock:
-            return {name: value for name, value in vars(self).items() if name != "_lock"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._lock = threading.RLock()
-
-    def __copy__(self) -> Optimizer:
-        return copy.deepcopy(self)  # two optimizers with one history would spoil it
-
-    def __repr__(self) -> str:
-        return (
-            f"<Optimizer: {self.settings.method}, {len(self.space)} parameters, "
-            f"{len(self.evaluations)} evaluations, {len(self.pending)} pending>"
-        )
 
     # ---- the books ----
 

@@ -1,0 +1,181 @@
+"""What a run knows: its evaluations, its models, and the best point."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+from tcgp.optimizer.history import Evaluation, History, Proposal
+from tcgp.optimizer.proposer import Proposer
+from tcgp.optimizer.settings import Settings
+from tcgp.optimizer.streams import Streams
+from tcgp.space import Space
+
+if TYPE_CHECKING:
+    from tcgp.methods.surrogate import Surrogate
+    from tcgp.models import Model
+    from tcgp.region import Region
+
+__all__ = ["Known", "atomic"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+K = TypeVar("K", bound="Known")
+
+
+def atomic(method: Callable[Concatenate[K, P], R]) -> Callable[Concatenate[K, P], R]:
+    """Carry out a method as a whole, whatever other threads do."""
+
+    @functools.wraps(method)
+    def locked(self: K, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        with self.lock:
+            return method(self, *args, **kwargs)
+
+    return locked
+
+
+class Known:
+    """The part of an `Optimizer` that looks at the run and changes nothing."""
+
+    settings: Settings
+    history: History
+    lock: threading.RLock
+    _streams: Streams
+    _proposer: Proposer
+
+    @property
+    def space(self) -> Space:
+        """The parameters."""
+        return self.history.space
+
+    @property
+    def evaluations(self) -> list[Evaluation]:
+        """Everything told, in order, failures included."""
+        return list(self.history.evaluations)
+
+    @property
+    def pending(self) -> list[Proposal]:
+        """Points asked and not yet told, in order."""
+        return list(self.history.pending.values())
+
+    @property
+    def trace(self) -> list[dict[str, Any]]:
+        """What the model was, for each point that one chose.
+
+        ``method`` (of a portfolio, the member whose turn it was), ``n`` (evaluations at that time), ``beta`` and
+        ``scale`` of a generalized normal law, ``threshold``, ``best``, ``log_ei`` at the point, and the seconds
+        ``t_fit`` and ``t_maximize``; None where a number does not exist.
+        """
+        return [dict(proposal.trace) for proposal in self.history.proposals if proposal.trace is not None]
+
+    @property
+    def surrogate(self) -> Surrogate:
+        """Fits of the objective along the run, and their states."""
+        return self._proposer.acquisition.surrogate
+
+    @property
+    def limit_surrogates(self) -> list[Surrogate]:
+        """For each limit on outputs, fits of how far they lie above it, ``history.excesses``."""
+        return list(self._proposer.acquisition.limit_surrogates)
+
+    @property
+    def region(self) -> Region | None:
+        """The part of the space that known constraints allow; None if there are none."""
+        return self._proposer.region
+
+    @property
+    def model(self) -> Model | None:
+        """Model behind the last point that one chose, on the unit cube; None before that, and after a resume.
+
+        With ``"auto"`` its values above the median of the data may be compressed. For predictions in the user's units
+        take `fit_model`.
+        """
+        return None if self.surrogate.last is None else self.surrogate.last.model
+
+    @atomic
+    def update_model(self) -> Model:
+        """Fit the model whose turn it is to all evaluations, as for the next point: it becomes `model`."""
+        return self._proposer.acquisition.fit()[0].objective
+
+    @atomic
+    def share_below(self, improvement: float = 0.0) -> float | None:
+        """Predicted share of the space where the value is better than the best by more than ``improvement``.
+
+        Estimated with the law of the model whose turn it is, over a sample of the space; points must keep all
+        constraints. The sample has 4,000 points: a share below about 1e-4 may be missed.
+
+        Parameters
+        ----------
+        improvement : float
+            In the units of the value.
+
+        Returns
+        -------
+        float or None
+            None if there is no best value, or nothing to fit a model to.
+
+        Examples
+        --------
+        >>> import tcgp
+        >>> result = tcgp.minimize(lambda x: (x[0] - 0.3) ** 2, [(0.0, 1.0)], n_evals=14, rng=0)
+        >>> result.optimizer.share_below(0.01) < 1e-3
+        True
+        """
+        if self.history.best is None or not self.history.has_contrast:
+            return None
+        models, _ = self._proposer.acquisition.fit()
+        return self._proposer.acquisition.share_below(models, improvement)
+
+    def fit_model(self) -> Model:
+        """Fit the method of this run to all evaluations; the model takes points as `tell` does.
+
+        Returns
+        -------
+        SpaceModel
+            A `tcgp.Model` whose ``predict`` takes points in the user's units: mappings where parameters have names, and
+            choices by their names. Values keep the sign that the user gave them: with ``maximize`` large ones are the
+            good ones, and the model is calibrated above its threshold. ``Prediction.expected_improvement(best)`` is
+            always about values below ``best``.
+
+        Examples
+        --------
+        >>> import tcgp
+        >>> result = tcgp.minimize(lambda p: p["gain"] ** 2, {"gain": (-1.0, 2.0)}, n_evals=8, rng=0)
+        >>> model = result.optimizer.fit_model()
+        >>> bool(abs(model.predict([{"gain": 0.5}]).mean[0] - 0.25) < 0.05)
+        True
+        """
+        from tcgp.methods.fit import fit_model  # loads SciPy
+
+        if not self.history.has_contrast:
+            raise ValueError("a model needs evaluations with at least two different values")
+        U, y = self.history.successes
+        box = [(0.0, 1.0)] * self.space.dim
+        model = fit_model(U, y, self.settings.method, bounds=box, rng=self.seed, **self.settings.options)
+        return model.over(self.space, negated=self.settings.maximize)
+
+    @property
+    def seed(self) -> int:
+        """Seed from which every random decision derives."""
+        return self._streams.root
+
+    def __repr__(self) -> str:
+        return (
+            f"<Optimizer: {self.settings.method}, {len(self.space)} parameters, "
+            f"{len(self.evaluations)} evaluations, {len(self.pending)} pending>"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy or a pickle has: all but the lock, and of the journal only the name."""
+        with self.lock:
+            return {name: value for name, value in vars(self).items() if name != "lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.lock = threading.RLock()
+
+    def __copy__(self: K) -> K:
+        return copy.deepcopy(self)  # two optimizers with one history would spoil it

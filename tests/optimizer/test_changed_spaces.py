@@ -9,6 +9,7 @@ import pytest
 
 import tcgp
 from tcgp.optimizer import JournalError, read_campaign
+from tcgp.optimizer.result import rows_of
 
 WIDE = {"width": (0.0, 2.0), "height": (0.0, 1.0)}
 NARROW = {"width": (0.5, 1.5), "height": (0.0, 1.0)}
@@ -142,3 +143,20 @@ def test_without_names_a_box_that_holds_nothing_is_taken_for_another_problem(tmp
     with pytest.raises(JournalError, match="is of another run"):
         tcgp.minimize(sum, [(5.0, 6.0)], n_evals=6, journal=journal)
     assert tcgp.minimize(sum, [(-1.0, 1.0)], n_evals=6, journal=journal).nfev == 6
+
+
+def test_exports_have_the_evaluations_outside_the_present_bounds_too():
+    optimizer = tcgp.Optimizer({"width": (0.0, 1.0)}, rng=0)
+    optimizer.tell([[0.25], [0.75], [0.9]], [2.0, 1.0, None])
+    optimizer.change_space({"width": (0.0, 0.5)})
+    rows = rows_of(optimizer.history)
+    assert [(row["width"], row["value"], row["feasible"]) for row in rows] == [
+        (0.25, 2.0, True),
+        (0.75, 1.0, False),
+        (0.9, None, False),
+    ]
+    assert [row["reason"] for row in rows] == [
+        None,
+        "outside the present bounds",
+        "the function returned no value",
+    ]

@@ -147,11 +147,16 @@ def columns_of(history: History) -> list[str]:
 
 
 def rows_of(history: History) -> list[dict[str, Any]]:
-    """Every evaluation as a row: its number, parameters, objective or outputs, and how it ended."""
+    """Every evaluation as a row: its number, parameters, objective or outputs, and how it ended.
+
+    Those outside the present bounds come last; they count as not feasible.
+    """
     columns, outputs = columns_of(history), history.output_names
     rows = []
-    for e in history.evaluations:
+    for e in (*history.evaluations, *history.outside):
         values = [(e.outputs or {}).get(name) for name in outputs] if outputs else [e.y]
-        row = [e.id, *e.x, *values, history.keeps_limits(e), e.reason, e.seconds]
+        inside = history.space.contains(e.x)
+        reason = e.reason if inside or e.reason is not None else "outside the present bounds"
+        row = [e.id, *e.x, *values, inside and history.keeps_limits(e), reason, e.seconds]
         rows.append(dict(zip(columns, row, strict=True)))
     return rows

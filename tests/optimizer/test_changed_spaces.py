@@ -158,5 +158,5 @@ def test_exports_have_the_evaluations_outside_the_present_bounds_too():
     assert [row["reason"] for row in rows] == [
         None,
         "outside the present bounds",
-        "the function returned no value",
+        "there is no value",
     ]

@@ -282,9 +282,9 @@ def describe_point(space: Space, x: Point) -> str:
 
     Examples
     --------
-    >>> from tcgp import Space
+    >>> from tcgp import Categorical, Space
     >>> from tcgp.goals import describe_point
-    >>> describe_point(Space({"width": (0, 1), "alloy": ["steel", "brass"]}), (0.5, "steel"))
+    >>> describe_point(Space({"width": (0, 1), "alloy": Categorical(["steel", "brass"])}), (0.5, "steel"))
     "width = 0.5, alloy = 'steel'"
     """
     pairs = zip(parameter_names(space), x, strict=True)

@@ -252,7 +252,7 @@ def test_mixed_spaces_with_failures_and_pending_points():
             points = optimizer.ask(2)
             for j, x in enumerate(points):
                 if (i + j) % 5:
-                    optimizer.tell(x, abs(np.log10(x[0]) + 2.0) + abs(x[1] - 4) + (x[2] == "x"))
+                    optimizer.tell(x, abs(np.log10(x["a"]) + 2.0) + abs(x["n"] - 4) + (x["kind"] == "x"))
                 else:
                     optimizer.tell(x, None)
         assert len({tuple(evaluation.x) for evaluation in optimizer.evaluations}) == 28

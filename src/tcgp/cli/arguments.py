@@ -294,7 +294,7 @@ def _add_tell(commands: Any) -> None:
 def _add_import(commands: Any) -> None:
     parser = commands.add_parser(
         "import",
-        help="take runs that were made elsewhere into a journal",
+        help="import results from elsewhere into a journal",
         description=IMPORT_DESCRIPTION,
         epilog=IMPORT_EPILOG,
     )

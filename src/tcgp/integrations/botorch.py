@@ -149,7 +149,7 @@ def calibrate_limits(
     Parameters
     ----------
     model : Model
-        Fitted exact GPs, one for each output, such as a `ModelListGP`.
+        Fitted exact GPs, one for each output, such as a ``ModelListGP``.
     constraints : mapping
         As in BoTorch's ``LogConstrainedExpectedImprovement``: from the index of an output to its lower and its upper
         limit, None where there is none.
@@ -392,7 +392,7 @@ class TailCalibratedLogConstrainedExpectedImprovement(TailCalibratedLogProbabili
     Parameters
     ----------
     model : Model
-        Fitted GPs, one for each output, such as a `ModelListGP`.
+        Fitted GPs, one for each output, such as a ``ModelListGP``.
     best_f : float or Tensor
         Best value observed so far at a point that keeps all limits.
     objective_index : int

@@ -130,6 +130,19 @@ class Acquisition:
         U = self.history.successes[0][rows]
         return self.limit_surrogates[k].fit(U, excess[rows], turn=turn, seed=seed, level=0.0, n=n)
 
+    def updated(self) -> Models | None:
+        """The models behind the last point, given the values told since; None before there are any."""
+        U, y = self.history.successes
+        objective = self.surrogate.updated(U, y)
+        if objective is None:
+            return None
+        known = np.isfinite(self.history.excesses)
+        limits = (
+            surrogate.updated(U[known[:, k]], self.history.excesses[known[:, k], k])
+            for k, surrogate in enumerate(self.limit_surrogates)
+        )
+        return Models(objective, tuple(model for model in limits if model is not None))
+
     def remember(self, record: Mapping[str, Any] | None) -> None:
         """Add the states of fits that a journal has recorded."""
         if record is None:

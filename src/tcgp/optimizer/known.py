@@ -104,8 +104,8 @@ class Known:
     def share_below(self, improvement: float = 0.0) -> float | None:
         """Predicted share of the space where the value is better than the best by more than ``improvement``.
 
-        Estimated with the law of the model whose turn it is, over a sample of the space; points must keep all
-        constraints. The sample has 4,000 points: a share below about 1e-4 may be missed.
+        Estimated with the model behind the last point, given all values, over a sample of the space; points must keep
+        all constraints. The sample has 4,000 points: a share below about 1e-4 may be missed.
 
         Parameters
         ----------
@@ -126,8 +126,8 @@ class Known:
         """
         if self.history.best is None or not self.history.has_contrast:
             return None
-        models, _ = self._proposer.acquisition.fit()
-        return self._proposer.acquisition.share_below(models, improvement)
+        acquisition = self._proposer.acquisition
+        return acquisition.share_below(acquisition.updated() or acquisition.fit()[0], improvement)
 
     def fit_model(self) -> Model:
         """Fit the method of this run to all evaluations; the model takes points as `tell` does.

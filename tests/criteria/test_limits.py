@@ -31,10 +31,10 @@ def test_probability_of_keeping_all_limits_and_improvement_equal_sampling(method
     best, n = 0.3, 200_000
     levels = (np.arange(n) + 0.5) / n  # stratified, and shuffled for independence of the three
     rng = np.random.default_rng(2)
-    draws = [
-        m.predict(points).ppf(rng.permuted(np.tile(levels[:, None], 6), axis=0))
-        for m in (objective, first, second)
-    ]
+    draws = []
+    for model in (objective, first, second):
+        mean, sd = model.predict_arrays(points)
+        draws.append(mean + sd * rng.permuted(np.tile(model.law.ppf(levels)[:, None], 6), axis=0))
     improvement = np.maximum(best - draws[0], 0.0) * (draws[1] <= 0.2) * (draws[2] <= 0.1)
     criterion = ConstrainedCriterion(
         LogExpectedImprovement(objective, best), [LogProbability(first, 0.2), LogProbability(second, 0.1)]

@@ -24,7 +24,7 @@ class LogProbability:
     Attributes
     ----------
     model : PredictiveModel
-        Of the output, calibrated at the bound.
+        Of the output.
     bound : float
 
     Examples

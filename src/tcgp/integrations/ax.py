@@ -78,7 +78,7 @@ class TailCalibratedNode(ExternalGenerationNode):
     a trial nearby will succeed. Ordered numeric choices are treated as steps, others as categories.
 
     No point is proposed that violates a parameter constraint. Outcome constraints are learned: each gets a model of its
-    own, calibrated at its bound, and the criterion is weighed by the probability that all hold. A completed trial
+    own, and the criterion is weighed by the probability that all hold. A completed trial
     without the metrics of a constraint counts for the objective; whether it is feasible is not known.
 
     Examples

@@ -101,7 +101,7 @@ class TailCalibratedSampler(BaseSampler):
     the model takes its own prediction for it, so that nobody goes there again. Failed trials, and those that
     gave an infinite value, lower the probability that a trial nearby will succeed.
 
-    Each constraint gets a model of its own, calibrated at 0, and the criterion is weighed by the probability that all
+    Each constraint gets a model of its own, and the criterion is weighed by the probability that all
     hold. A completed trial without a constraint's value counts for the objective; whether it is feasible is not known.
     ``study.best_trial`` is the best of those that Optuna takes to be feasible.
 

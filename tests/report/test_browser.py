@@ -408,7 +408,7 @@ def test_each_constraint_says_how_active_it_is_and_whether_its_model_is_right(
     assert section.inner_text().count("predicting each from all others, the model expected") == 2
     charts = section.locator("svg[data-chart=limit]")
     assert charts.count() == 2
-    assert charts.first.locator("path.curve").count() == 2  # the plain GP and the law in use
+    assert charts.first.locator("path.curve").count() == 1  # limits are modelled by a plain GP
     page.locator("button.heat-feasible").click()
     assert page.locator("button.heat-feasible").get_attribute("aria-pressed") == "true"
 

@@ -95,14 +95,26 @@ def test_all_that_can_go_wrong_wastes_nothing(tmp_path, capsys):
     assert beginner.minimizes_until("0010", lambda process, _: process.kill()) == -signal.SIGKILL
     assert main(["status", str(beginner.spec)]) == 0
     assert "no process is at work on it" in capsys.readouterr().out
+
+    # Old results come along. One of them was typed wrongly, and would be the best: it is corrected.
+    old = tmp_path / "old.csv"
+    old.write_text("x,y,cost\n0.2,0.2,1.41\n0.5,0.5,0.05\n")
+    assert main(["import", str(beginner.journal), str(old), "--objective", "cost"]) == 0
+    assert "the best is 0.05" in capsys.readouterr().out
+    assert main(["tell", str(beginner.journal), "--x", '{"x": 0.5, "y": 0.5}', "--correct", "1.05"]) == 0
+    assert "corrected, it was 0.05" in capsys.readouterr().out
     assert beginner.minimizes() == 0
     shown = capsys.readouterr().out
 
     # Every simulation was started once, and once more where the licence was missing.
     assert sorted(beginner.starts()) == sorted([*(f"{i:04d}" for i in range(BUDGET)), "0006-retry1"])
     assert [event["id"] for event in events(beginner.journal, "retry")] == [6]
-    tells = {event["id"]: event for event in events(beginner.journal, "tell")}
-    values = tells | {event["id"]: event for event in events(beginner.journal, "correct")}
+    told = events(beginner.journal, "tell")
+    assert [event["y"] for event in told if event["id"] is None] == [1.41, 0.05]
+    tells = {event["id"]: event for event in told if event["id"] is not None}
+    corrected = {event["id"]: event for event in events(beginner.journal, "correct")}
+    assert corrected.pop(None)["y"] == 1.05
+    values = tells | corrected
     assert sorted(tells) == list(range(BUDGET))
     reasons = {number: event["reason"] for number, event in values.items() if event["y"] is None}
     assert reasons.pop(4) == "no end after 6 s"

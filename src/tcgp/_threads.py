@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 import scipy.linalg.lapack  # noqa: F401  (loads SciPy's BLAS, so that the controller below sees it)
+import threadpoolctl
 from threadpoolctl import ThreadpoolController
 
 __all__ = ["single_threaded"]
@@ -58,6 +59,7 @@ def _enter() -> None:
     global _users, _limit
     with _guard:
         if not _users:
+            _take_control()
             _limit = _controller().limit(limits=1, user_api="blas")
         _users += 1
 
@@ -67,7 +69,16 @@ def _leave() -> None:
     with _guard:
         _users -= 1
         if not _users:
+            _take_control()
             _limit.restore_original_limits()
+            _take_control()  # and leave it to whoever comes next
+
+
+def _take_control() -> None:
+    """Let this thread set the number: since 3.8 threadpoolctl ignores all but the first thread that did."""
+    controller: Any = getattr(threadpoolctl, "OpenBLASController", None)
+    if hasattr(controller, "clear_controlling_thread"):
+        controller.clear_controlling_thread(force=True)
 
 
 def _forget_other_threads() -> None:

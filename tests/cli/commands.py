@@ -72,8 +72,11 @@ def is_alive(pid):
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    state = Path(f"/proc/{pid}/stat")
-    return not (state.exists() and state.read_text().rsplit(")", 1)[1].split()[0] == "Z")
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:  # it has ended since, or this system has no /proc
+        return not Path("/proc/self").exists()
+    return state.rsplit(")", 1)[1].split()[0] != "Z"
 
 
 def said(capsys):

@@ -103,6 +103,15 @@ def test_a_second_ctrl_c_leaves_the_programs_to_the_next_start(campaign):
     campaign.goes_on_to_the_end()
 
 
+@pytest.fixture
+def heard_signals():
+    """Signals as a terminal leaves them: under nohup SIGHUP is ignored, by whatever is started too."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("heard_signals")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_sigterm_leaves_the_programs_and_says_so(number, campaign):
     campaign.hears(number, "terminated by a signal: left running, and adopted by the next start: runs 2, 3")

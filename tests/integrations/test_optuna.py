@@ -323,7 +323,7 @@ def test_constraints_are_kept_as_the_samplers_of_optuna_keep_them():
 def test_the_best_feasible_point_is_found(direction):
     sign = 1.0 if direction == "minimize" else -1.0
     study = _constrained(direction=direction)
-    study.optimize(lambda trial: sign * _bowl(trial), n_trials=30)
+    study.optimize(lambda trial: sign * _bowl(trial), n_trials=24)
     assert sign * study.best_value == pytest.approx(0.125, abs=2e-3)
     assert max(_outside(study.best_trial)) <= 0.0
     assert all(t.user_attrs["tcgp:log_feasible"] <= 0.0 for t in study.trials[8:])

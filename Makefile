@@ -2,8 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# How many processes run the tests: one more than two cores, because a fifth of the time they wait for programs.
-JOBS ?= 3
+# How many processes run the tests; on two cores three take longer than two.
+JOBS ?= 2
 
 .PHONY: demo test browser docs release-check clean
 

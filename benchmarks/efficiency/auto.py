@@ -30,7 +30,7 @@ from scipy.stats import rankdata, wilcoxon
 import functions
 import tcgp
 from quick_botorch import quick_botorch
-from runs import Key, Run, Task, load, make_runs
+from runs import Key, Run, Task, load, make_runs, verdict
 from tcgp.experiments.plan.methods import Method
 from tcgp.experiments.run.peers import PEERS, check_installed
 from tcgp.methods import PORTFOLIOS, Member
@@ -231,9 +231,6 @@ def _summary(table: dict[str, dict[str, dict[int, float]]], methods: Sequence[st
     return "\n".join(lines) + "\n"
 
 
-LEVEL = 0.1  # medians of log10 regret nearer than this are level, where there are too few seeds for a test
-
-
 def _versus(table: dict[str, dict[str, dict[int, float]]], method: str, reference: str) -> str:
     """Functions where the reference is better, level and worse; p of a signed-rank test on function means."""
     better = worse = 0
@@ -248,16 +245,6 @@ def _versus(table: dict[str, dict[str, dict[int, float]]], method: str, referenc
         better, worse = better + (sign > 0), worse + (sign < 0)
     p = wilcoxon(means).pvalue if len(means) > 5 and np.any(means) else np.nan
     return f"{better} : {len(means) - better - worse} : {worse} (p = {p:.2g})"
-
-
-def verdict(difference: np.ndarray) -> int:
-    """1, 0 or -1: positive, level or negative. By the signed-rank test at 5 % if there are 6 pairs or more."""
-    if not np.any(difference):
-        return 0
-    sign = int(np.sign(np.median(difference)))
-    if len(difference) < 6:
-        return sign if abs(np.median(difference)) > LEVEL else 0
-    return sign if wilcoxon(difference).pvalue < 0.05 else 0
 
 
 def _speed_table(

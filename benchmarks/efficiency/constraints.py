@@ -29,7 +29,7 @@ from scipy.stats import wilcoxon
 import constrained_problems as problems
 import tcgp
 from constrained_peers import PEERS
-from runs import Key, Run, Task, load, make_runs
+from runs import Key, Run, Task, load, make_runs, verdict
 from tcgp.methods.portfolio import PORTFOLIOS, Member, Portfolio
 
 STORE = Path(__file__).parent / "results" / "constraints.csv"
@@ -199,20 +199,12 @@ def _verdicts(table: dict[str, dict[str, np.ndarray]], methods: Sequence[str], r
         if method == reference:
             continue
         differences = [row[method] - row[reference] for row in table.values()]
-        signs = [_verdict(difference) for difference in differences]
+        signs = [verdict(difference) for difference in differences]
         pooled = np.concatenate(differences)
         p = wilcoxon(pooled).pvalue if np.any(pooled) else 1.0
         counts = f"{signs.count(1)} : {signs.count(0)} : {signs.count(-1)}"
         lines.append(f"| {method} | {counts} | {np.sum(pooled > 0)} : {np.sum(pooled < 0)} | {p:.2g} |")
     return "\n".join(lines) + "\n"
-
-
-def _verdict(difference: np.ndarray) -> int:
-    """1, 0 or -1: by the signed-rank test at 5 % if there are 6 pairs or more, else by a median of 0.1."""
-    sign = int(np.sign(np.median(difference)))
-    if len(difference) < 6:
-        return sign if abs(np.median(difference)) > 0.1 else 0
-    return sign if np.any(difference) and wilcoxon(difference).pvalue < 0.05 else 0
 
 
 def _evaluations(

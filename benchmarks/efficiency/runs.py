@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import wilcoxon
 
-__all__ = ["Key", "Run", "Task", "decode", "encode", "load", "make_runs"]
+__all__ = ["Key", "Run", "Task", "decode", "encode", "load", "make_runs", "verdict"]
 
 COLUMNS = ("function", "method", "seed", "n0", "evaluations", "seconds", "steps")
 DIGITS = 10  # with nine, runs that end in the same local minimum tie where they did not, and tests change
+LEVEL = 0.1  # medians of log10 regret nearer than this are level, where there are too few seeds for a test
 
 
 class Key(NamedTuple):
@@ -102,3 +104,13 @@ def make_runs(optimize: Callable[[Task], Run], tasks: Iterable[Task], jobs: int,
             append(store, future.result())
             print(f"\r{done}/{len(missing)}", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
+
+
+def verdict(difference: np.ndarray) -> int:
+    """1, 0 or -1: positive, level or negative. By the signed-rank test at 5 % if there are 6 pairs or more."""
+    if not np.any(difference):
+        return 0
+    sign = int(np.sign(np.median(difference)))
+    if len(difference) < 6:
+        return sign if abs(np.median(difference)) > LEVEL else 0
+    return sign if wilcoxon(difference).pvalue < 0.05 else 0

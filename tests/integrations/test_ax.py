@@ -211,10 +211,10 @@ def test_parameter_constraints_on_steps_and_integers_are_never_violated():
     ]
     constraints = ["8*share + count <= 6", "count + x <= 8", "size - 2*x <= 0"]
     client, _ = _client(parameters, constraints=constraints)
-    asked = _run(client, lambda v: -v["share"] - v["count"] - v["size"] + 0.1 * v["x"], 14)
+    asked = _run(client, lambda v: -v["share"] - v["count"] - v["size"] + 0.1 * v["x"], 20)
     space = client._experiment.search_space
     assert all(space.check_membership(values, raise_error=True) for values in asked)
-    assert _distinct(asked) == 14
+    assert _distinct(asked) == 20
 
 
 def test_rounding_to_digits_does_not_lead_across_a_parameter_constraint():

@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 from tcgp._text import plain
 from tcgp._typing import FloatArray
 from tcgp.gp.likelihood import ConcentratedLikelihood, LengthscalePrior, PooledPrior, Prior
+from tcgp.sampling.sobol import sobol
 
 __all__ = [
     "LONGEST",
@@ -205,12 +206,10 @@ def _clip(point: FloatArray, bounds: Sequence[Interval]) -> FloatArray:
 @functools.cache
 def _candidates(dim: int) -> tuple[FloatArray, ...]:
     """A fixed spread of log-lengthscales: isotropic ones, and a Sobol' set in the log domain."""
-    from scipy.stats import qmc  # half a second, which a warm start need not wait for
-
     isotropic = np.log(np.sqrt(dim) * np.outer(_ISOTROPIC, np.ones(dim)))
     low, high = np.log(_SCAN_RANGE)
-    sobol = qmc.Sobol(dim, scramble=True, rng=0).random_base2(5)[:_SCAN_SIZE]
-    return (*isotropic, *(low + (high - low) * sobol))
+    points = sobol(_SCAN_SIZE, dim, scramble=np.random.default_rng(0))
+    return (*isotropic, *(low + (high - low) * points))
 
 
 def descend(

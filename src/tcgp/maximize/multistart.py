@@ -14,6 +14,7 @@ from tcgp._typing import ArrayLike, BoolArray, FloatArray, IntArray, RandomState
 from tcgp.criteria.base import Criterion
 from tcgp.maximize.ascent import Ascent, ascend
 from tcgp.maximize.maximum import Maximum, rank_distinct
+from tcgp.sampling.sobol import sobol
 
 __all__ = ["Compressed", "choose_starts", "clouds", "maximize", "top_and_spread"]
 
@@ -231,9 +232,7 @@ def clouds(anchors: FloatArray, n: int, rng: np.random.Generator) -> tuple[Float
 @functools.lru_cache(maxsize=16)
 def _sobol(dim: int, n: int) -> FloatArray:
     """First n Sobol' points; kept, because drawing them costs more than a criterion call."""
-    from scipy.stats import qmc  # half a second, which importing tcgp.maximize need not wait for
-
-    points: FloatArray = qmc.Sobol(dim, scramble=False).random_base2(max(n - 1, 1).bit_length())[:n]
+    points = sobol(n, dim)
     points.setflags(write=False)
     return points
 

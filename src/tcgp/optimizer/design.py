@@ -6,6 +6,7 @@ import numpy as np
 
 from tcgp._typing import FloatArray
 from tcgp.methods.portfolio import PORTFOLIOS
+from tcgp.sampling.sobol import sobol
 
 __all__ = ["DESIGNS", "default_size", "initial_design"]
 
@@ -56,9 +57,6 @@ def initial_design(kind: str, n: int, dim: int, rng: np.random.Generator) -> Flo
         strata = rng.permuted(np.tile(np.arange(n)[:, None], dim), axis=0)
         return (strata + rng.random((n, dim))) / n
     if kind == "sobol":
-        from scipy.stats import qmc
-
-        n_base2 = max(n - 1, 0).bit_length()
-        points = qmc.Sobol(dim, scramble=False).random_base2(n_base2)[:n] + rng.random(dim)
+        points = sobol(n, dim) + rng.random(dim)
         return np.asarray(points - np.floor(points), dtype=np.float64)
     return rng.random((n, dim))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +24,7 @@ __all__ = [
     "check_method",
     "compress",
     "describe_options",
+    "improvements",
     "interpolating",
     "member_options",
     "members_of",
@@ -135,10 +136,7 @@ def member_options(method: str, member: Member, options: Mapping[str, Any]) -> d
 
 
 def turns_passed(values: Iterable[float | None], n_pending: int) -> int:
-    """How often the turn has passed on: a member keeps it as long as its proposals are improvements.
-
-    A gain below a thousandth of the way from the median of the values to the best one is none: a member that polishes a
-    local minimum would else keep the turn for ever.
+    """How often the turn has passed on: a member keeps it as long as its proposals are `improvements`.
 
     Parameters
     ----------
@@ -158,16 +156,22 @@ def turns_passed(values: Iterable[float | None], n_pending: int) -> int:
     >>> turns_passed([5.0, 3.0, 4.0, 2.0, None, 1.9999], n_pending=0)
     3
     """
-    passed = n_pending
+    return n_pending + sum(not improved for improved in improvements(values))
+
+
+def improvements(values: Iterable[float | None]) -> Iterator[bool]:
+    """Whether each of the values, None for a failure, is an improvement; the first one is.
+
+    A gain below a thousandth of the way from the median of the values to the best one is none: a member that polishes a
+    local minimum would else keep the turn for ever.
+    """
     known: list[float] = []  # in order of size
     for value in values:
         if value is None:
-            passed += 1
+            yield False
             continue
-        if known and not known[0] - value > SMALLEST_GAIN * (_median(known) - known[0]):
-            passed += 1
+        yield not known or known[0] - value > SMALLEST_GAIN * (_median(known) - known[0])
         bisect.insort(known, value)
-    return passed
 
 
 def _median(ordered: Sequence[float]) -> float:

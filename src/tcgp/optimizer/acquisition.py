@@ -19,6 +19,7 @@ from tcgp.laws.tabulated import tabulated
 from tcgp.maximize import Maximum, multistart, smc
 from tcgp.maximize.constrained import rank_constrained
 from tcgp.maximize.inert import spread_inert
+from tcgp.maximize.local import within
 from tcgp.maximize.mixed import rank_all, rank_candidates
 from tcgp.methods.portfolio import turns_passed
 from tcgp.methods.surrogate import Surrogate
@@ -26,6 +27,7 @@ from tcgp.models import Model
 from tcgp.optimizer.history import History
 from tcgp.optimizer.settings import Settings
 from tcgp.optimizer.streams import FIT, INERT, SEARCH, SHARE, Streams
+from tcgp.optimizer.trust_region import trust_region
 from tcgp.region import Region
 from tcgp.space import ENUMERABLE, Point, Space
 
@@ -40,9 +42,9 @@ PENDING_LEVEL, FAILED_LEVEL = 0.0, 0.25
 
 # No point is chosen nearer than this, in every coordinate of the unit cube, to one that is known. Within a tight
 # cluster of data the predicted variance is what rounding leaves of it, and its criterion noise: a run that has
-# found a local minimum would spend its budget there.
-SPACING = 1e-5
-
+# found a local minimum would spend its budget there. A minimum at a limit is a slope, not a valley: there the value
+# changes with the distance and not with its square, and a finer spacing pays.
+SPACING, SPACING_AT_LIMITS = 1e-5, 1e-7
 
 # Models are exact, and the time of a fit grows with the cube of the data: of more evaluations than this, the best and
 # others spread evenly over the run stand for all (benchmarks/speed/many_data.py).
@@ -53,8 +55,9 @@ MOST_DATA = 1500
 N_SHARE = 4000
 
 # The model of an output with a limit. Calibrated, relaxed or both in turns were no better on 13 problems, and cost more
-# (benchmarks/efficiency/constraints.py, benchmarks/speed/constraints.py).
-LIMIT_METHOD, LIMIT_OPTIONS = "gp", {"selection": "pooled"}
+# (benchmarks/efficiency/constraints.py, benchmarks/speed/constraints.py). Many limits are nearly linear; unbounded,
+# their lengthscales become so long that predictions at the limit are rounding errors.
+LIMIT_METHOD, LIMIT_OPTIONS = "gp", {"selection": "pooled", "longest": 10.0}
 
 
 @dataclass(frozen=True)
@@ -106,9 +109,7 @@ class Acquisition:
     def fit(self) -> tuple[Models, dict[str, Any] | None]:
         """The models of the successes so far, and the record of their fits: see `Surrogate.fit`."""
         U, y = self.history.successes
-        feasible = [e.y if self.history.keeps_limits(e) else None for e in self.history.evaluations]
-        sign = self.history.goals.sign
-        turn = turns_passed([v if v is None else sign * v for v in feasible], len(self.history.pending))
+        turn = turns_passed(self._feasible_values, len(self.history.pending))
         level = self.best if self.limit_surrogates else None
         rows, seed = self.history.sample(MOST_DATA), self.streams.seed(FIT, len(y))
         if len(rows) < len(y) and not self._has_said_part:
@@ -153,6 +154,19 @@ class Acquisition:
             self.limit_surrogates[int(k)].remember(limit)
 
     @property
+    def _feasible_values(self) -> list[float | None]:
+        """Values to be minimized of all evaluations in order; None for one that failed or broke a limit."""
+        sign, history = self.history.goals.sign, self.history
+        return [
+            sign * e.y if e.y is not None and history.keeps_limits(e) else None for e in history.evaluations
+        ]
+
+    @property
+    def spacing(self) -> float:
+        """Smallest distance between a new point and the others."""
+        return SPACING_AT_LIMITS if self.limit_surrogates else SPACING
+
+    @property
     def best(self) -> float | None:
         """The smallest value that keeps all limits; None if there is none."""
         y = self.history.successes[1][self.history.feasible]
@@ -165,7 +179,7 @@ class Acquisition:
         models = Models(self.informed(models.objective), tuple(map(self._believing, models.limits)))
         criterion = self.criterion(models)
         for x in self._ranked(criterion, models.objective):
-            if self.history.is_new(x, spacing=SPACING):
+            if self.history.is_new(x, spacing=self.spacing):
                 if not np.isfinite(criterion(self.space.encode([x]))[0]):
                     return None
                 return self._spread(criterion, x, models)
@@ -260,9 +274,13 @@ class Acquisition:
         rng = self.streams.rng(SEARCH, len(self.history.proposals))
         if self.region is not None:
             return rank_constrained(criterion, self.region, anchors=anchors, rng=rng)
-        return rank_candidates(
-            criterion, self.space, maximize=self._maximizer(model), anchors=anchors, rng=rng
-        )
+        maximize = self._maximizer(model)
+        # Limits make the criterion look far outside, where values are low: every other step stays near the best point.
+        if self.limit_surrogates and self.space.real_coordinates.all():
+            codes = self.space.encode([e.x for e in self.history.evaluations])
+            box = trust_region(codes, self._feasible_values, self.settings.n_initial or 0)
+            maximize = maximize if box is None else within(*box, maximize)
+        return rank_candidates(criterion, self.space, maximize=maximize, anchors=anchors, rng=rng)
 
     def _spread(self, criterion: Criterion, x: Point, models: Models) -> Point:
         """Move a maximizer of log EI along real parameters that all models take to have no effect."""
@@ -278,7 +296,7 @@ class Acquisition:
         rng = self.streams.rng(INERT, len(self.history.proposals))
         u = self.space.encode([x])[0]
         moved = self.space.decode(spread_inert(criterion, u, lengthscales, model.X, rng)[None])[0]
-        return moved if self.history.is_new(moved, spacing=SPACING) else x
+        return moved if self.history.is_new(moved, spacing=self.spacing) else x
 
     def _maximizer(self, model: Model) -> Callable[..., Maximum]:
         """The way to maximize the criterion of the model over a cube."""

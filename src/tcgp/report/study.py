@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tcgp._files import write_atomically
@@ -14,6 +16,7 @@ from tcgp.space import Categorical, Dimension, Integer, Real, Space
 
 __all__ = ["report_from_study"]
 
+OBJECTIVE = "value"  # the name of the objective beside the constraints
 MOST_STEPS = 1000  # of a parameter with a step, which is shown with a label for each
 
 
@@ -23,7 +26,7 @@ def report_from_study(
     """Write the report of an Optuna study, with a model fitted to its trials.
 
     The report shows the parameters that all complete trials share, and the trials that have them. Failed and pruned
-    trials are failures.
+    trials are failures. The values of constraints, if trials have any, are outputs with the limit 0.
 
     Parameters
     ----------
@@ -38,6 +41,8 @@ def report_from_study(
     """
     from optuna.search_space import intersection_search_space
 
+    from tcgp.integrations.optuna import constraints_of
+
     if len(study.directions) > 1:
         raise ValueError(f"study must have one objective, got one with {len(study.directions)}")
     trials = study.get_trials(deepcopy=False)
@@ -48,16 +53,21 @@ def report_from_study(
     }
     if not distributions:
         raise ValueError("study must have complete trials with parameters in common, got none")
+    constraints = [constraints_of(trial) if trial.state.name == "COMPLETE" else {} for trial in trials]
+    outputs = _output_names({key for values in constraints for key in values})
     optimizer = Optimizer(
         Space({name: _dimension(distribution) for name, distribution in distributions.items()}),
         method=method,
         maximize=study.directions[0].name == "MAXIMIZE",
+        objective=OBJECTIVE if outputs else None,
+        constraints=[f"{output} <= 0" for output in outputs.values()],
         n_initial=1,
         rng=0,
     )
     origins: list[tuple[int | None, str]] = []
-    for trial in trials:
-        if trial.state.is_finished() and _tell(optimizer, trial, distributions):
+    for trial, values in zip(trials, constraints, strict=True):
+        limits = {output: values.get(key, math.nan) for key, output in outputs.items()}
+        if trial.state.is_finished() and _tell(optimizer, trial, distributions, limits):
             origins.append((trial.number, "Optuna"))
     data = report_data(
         optimizer,
@@ -72,17 +82,31 @@ def report_from_study(
     write_atomically(path, render(data))
 
 
-def _tell(optimizer: Optimizer, trial: Any, distributions: Mapping[str, Any]) -> bool:
+def _output_names(keys: Iterable[str]) -> dict[str, str]:
+    """Names that a constraint can mention, for the constraints of a study."""
+    names: dict[str, str] = {}
+    for key in sorted(keys):
+        name = "constraint_" + re.sub(r"\W", "_", key, flags=re.ASCII)
+        while name in names.values():
+            name += "_"
+        names[key] = name
+    return names
+
+
+def _tell(
+    optimizer: Optimizer, trial: Any, distributions: Mapping[str, Any], limits: Mapping[str, float]
+) -> bool:
     """Add a trial to the optimizer; False if it does not belong to the space, or repeats a point."""
     if not set(distributions) <= set(trial.params):
         return False
     n = len(optimizer.evaluations)
     value = trial.values[0] if trial.state.name == "COMPLETE" else None
+    outcome = {OBJECTIVE: value, **limits} if limits and value is not None else value
     reason = trial.system_attrs.get("fail_reason") or trial.state.name.lower()
     try:
         x = [_coordinate(d, trial.params[name]) for name, d in distributions.items()]
         seconds = None if trial.duration is None else trial.duration.total_seconds()
-        optimizer.tell(x, value, reason=str(reason), seconds=seconds)
+        optimizer.tell(x, outcome, reason=str(reason), seconds=seconds)
     except ValueError:  # other ranges, or another value at the same point
         return False
     return len(optimizer.evaluations) > n

@@ -60,7 +60,7 @@ def test_the_best_trial_keeps_the_constraints_of_the_study(tmp_path: Path, direc
         trial.set_user_attr("limits", (x + y - 1.2, 0.8 - x - y))
         if trial.number == 5:
             raise optuna.TrialPruned
-        return x - y
+        return x + y
 
     sampler = optuna.samplers.GPSampler(
         seed=0, n_startup_trials=30, constraints_func=lambda trial: trial.user_attrs.get("limits")

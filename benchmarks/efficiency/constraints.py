@@ -31,6 +31,7 @@ import tcgp
 from constrained_peers import PEERS
 from runs import Key, Run, Task, load, make_runs, verdict
 from tcgp.methods.portfolio import PORTFOLIOS, Member, Portfolio
+from tcgp.optimizer.acquisition import LIMIT_OPTIONS
 
 STORE = Path(__file__).parent / "results" / "constraints.csv"
 PER_DIMENSION = 3  # points of the design
@@ -39,17 +40,18 @@ NEVER = 3.0  # log10 of the regret of a run without a feasible point: worse than
 
 # Of an output with a limit: the method and its options.
 MODELS: dict[str, tuple[str, dict[str, object]]] = {
-    "gp": ("gp", {"selection": "pooled"}),
-    "tcgp": ("tcgp", {"selection": "pooled"}),
-    "occ": ("tcgp-occ", {"selection": "pooled"}),
-    "regp": ("regp", {"selection": "pooled"}),
+    "gp": ("gp", LIMIT_OPTIONS),
+    "long": ("gp", {"selection": "pooled"}),
+    "tcgp": ("tcgp", LIMIT_OPTIONS),
+    "occ": ("tcgp-occ", LIMIT_OPTIONS),
+    "regp": ("regp", LIMIT_OPTIONS),
     "auto": ("auto", {}),
     "turns": ("limit-turns", {}),
 }
 PORTFOLIOS["limit-turns"] = Portfolio(
     members=(
-        Member("gp", {"selection": "pooled"}),
-        Member("regp", {"selection": "pooled", "shortest": 1.0, "least": 5}),
+        Member("gp", LIMIT_OPTIONS),
+        Member("regp", {**LIMIT_OPTIONS, "shortest": 1.0, "least": 5}),
     ),
     options={},
 )

@@ -6,7 +6,7 @@ Importing this module makes Ax able to read strategies with the node back from J
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -237,14 +237,20 @@ class Parameters:
         weights = {name: float(weight) for name, weight in constraint.constraint_dict.items()}
         involved = [self.free[name] for name in weights]
         if not all(isinstance(parameter, RangeParameter) for parameter in involved):
-            return [lambda x: constraint.check(self.from_point(x))]  # steps need not be equal
+            return [self._check(constraint)]  # steps need not be equal
         order = list(self.free)
         terms = " + ".join(f"{weight!r} * x{order.index(name)}" for name, weight in weights.items())
         parsed = parse_constraint(f"{terms} <= {float(constraint.bound)!r}", parameter_names(self.space))
         known: list[Any] = [replace(part, text=str(constraint)) for part in parsed]
         if any(parameter.digits is not None for parameter in involved):  # rounding may lead across the bound
-            known.append(lambda x: constraint.check(self.from_point(x)))
+            known.append(self._check(constraint))
         return known
+
+    def _check(self, constraint: ParameterConstraint) -> Callable[[Point], bool]:
+        """Ax's own check of a constraint at a point, given only the parameters that the constraint involves."""
+        order = list(self.free)
+        involved = [(name, order.index(name), self.free[name]) for name in constraint.constraint_dict]
+        return lambda x: constraint.check({name: _value(parameter, x[i]) for name, i, parameter in involved})
 
     def point_of(self, values: Mapping[str, Any]) -> Point | None:
         """The point of a parameterization, or None if it is outside of the space."""

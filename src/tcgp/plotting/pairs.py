@@ -415,5 +415,6 @@ def partial_dependence(
 
 def _codes(dimension: Dimension, shares: FloatArray) -> FloatArray:
     """Codes of the values at given shares of a parameter, one row for each."""
-    rows = [dimension.encode(dimension.quantile(u)) for u in shares.tolist()]
+    values: list[Any] = [dimension.quantile(u) for u in shares.tolist()]
+    rows = [dimension.encode(value) for value in values]
     return np.array(rows, dtype=np.float64).reshape(len(rows), dimension.width)

@@ -70,7 +70,8 @@ def test_shards_give_the_same_report_as_one_run(report, tmp_path):
     write_report([plan for plan in some if plan.name != "timing"], parts, tmp_path / "report")
     again = {path.name for path in (tmp_path / "report").iterdir()}
     assert {"table2.md", "table2.csv", "methods.md", "methods.csv", "methods.png", "methods.svg"} <= again
-    for name in again - {"report.html", "throughput.csv"}:  # what the runs cost is measured, and never the same
+    # What the runs cost is measured, and never twice the same.
+    for name in again - {"report.html", "throughput.csv"}:
         assert (report / name).read_bytes() == (tmp_path / "report" / name).read_bytes(), name
 
 

@@ -14,7 +14,8 @@ test: $(VENV)/.test browser  ## lint, type-check, test; every example of the doc
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -rs -n $(JOBS) --doctest-modules tests src
+	@# One thread for BLAS and Torch in each process: the matrices are small, and more would wait for each other.
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -rs -n $(JOBS) --doctest-modules tests src
 
 docs: $(VENV)/.docs  ## the documentation site: build/docs/index.html; a warning or a dead link is an error
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -b html docs build/docs

@@ -59,18 +59,18 @@ def test_crashes_hangs_and_rubbish_are_recorded_and_the_minimum_is_found(tmp_pat
     # Some 30 % of the box fail, and the minimum is close to where they do. The initial design is chosen such
     # that each way to fail occurs; one of its points hangs. Others must not come close to the timeout.
     path = write_spec(
-        tmp_path, UNRELIABLE, budget=30, top='timeout = 5\ninitial_design = "sobol"\nn_initial = 16'
+        tmp_path, UNRELIABLE, budget=30, top='timeout = 3\ninitial_design = "sobol"\nn_initial = 16'
     )
     assert main(["minimize", str(path), "--no-plots"]) == 0
     shown = capsys.readouterr().out
     tells = events(tmp_path / "spec.tcgp" / "journal.jsonl", "tell")
     assert len(tells) == 30
-    reasons = {"no end after 5 s": 0, "exit code 3: mesh is broken": 0}
+    reasons = {"no end after 3 s": 0, "exit code 3: mesh is broken": 0}
     reasons["the last line of standard output has no number: 'no idea'"] = 0
     for event in tells:
         x, y = event["x"]
         if x > 15 / 16:
-            expected = "no end after 5 s"
+            expected = "no end after 3 s"
         elif y < 0.1:
             expected = "the last line of standard output has no number: 'no idea'"
         elif x + y < 0.7:
@@ -183,8 +183,8 @@ def test_tell_keeps_how_long_a_run_took(tmp_path, capsys):
 
 def test_time_is_over_for_runs_under_way_too(tmp_path, capsys):
     path = write_spec(tmp_path, SLEEPER)
-    assert main(["minimize", str(path), "--max-time", "5"]) == 1
-    assert "the time of 5.0 s is over" in capsys.readouterr().out
+    assert main(["minimize", str(path), "--max-time", "3"]) == 1
+    assert "the time of 3.0 s is over" in capsys.readouterr().out
     (up,) = (tmp_path / "spec.tcgp" / "runs").glob("*/up")
     assert not is_alive(int(up.read_text()))
 

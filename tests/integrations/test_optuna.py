@@ -639,7 +639,9 @@ def test_a_worker_killed_while_choosing_does_not_block_the_others(monkeypatch):
 
 def _run_workers(address, tmp_path, n_trials):
     """Three workers start together; one is killed in mid-trial, the others finish the study."""
-    context = multiprocessing.get_context("spawn")
+    # Processes of their own, forked from one that has the libraries loaded: each would take seconds to import them.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["alembic", "tcgp.integrations.optuna", "tcgp.optimizer.acquisition"])
     ready, log, start = tmp_path / "ready", str(tmp_path / "evaluations"), context.Barrier(3)
     optuna_worker.open_study(address)
     victim = context.Process(target=optuna_worker.hang, args=(address, str(ready), start))

@@ -1,5 +1,5 @@
-"""Bridges: tail calibration inside BoTorch, Optuna, scikit-learn, Ax and COCO.
+"""Integrations with BoTorch, Optuna, scikit-learn, Ax and COCO.
 
-Each bridge is a module of this package, needs its host installed (``pip install optuna``, for instance), and
-imports it only when the bridge itself is imported.
+Each integration is a module of this package. It requires its host library (for example, ``pip install optuna``), which
+is imported only when the module itself is imported.
 """

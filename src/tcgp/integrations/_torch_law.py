@@ -1,7 +1,7 @@
-"""The generalized normal law on tensors: any device, float32 or float64, gradients of any order.
+"""The generalized normal distribution on tensors, on any device, in float32 or float64, with gradients of any order.
 
-The formulas and their branches are those of `tcgp.laws`. They are evaluated in float64 whatever the type of
-the argument, because two of them subtract nearly equal numbers.
+The formulas and their branches are those of `tcgp.laws`. They are always evaluated in float64, because two of them
+subtract nearly equal numbers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 # Levels of the continued fraction: see tcgp.laws._gamma.
 _LEVELS = 10
 
-# Newton's method for quantiles converges quadratically from its starts: ten steps are a lot.
+# Newton's method for quantiles converges quadratically from its starting points, usually in fewer than ten steps.
 _MAX_STEPS = 50
 
 
@@ -33,17 +33,16 @@ _MAX_STEPS = 50
 class GeneralizedNormal:
     """The centred generalized normal law GN(beta, 0, scale) of the paper's Appendix A, on tensors.
 
-    Every method works elementwise, on the device and in the type of its argument, and is differentiable with
-    respect to it.
+    All methods work elementwise, keep the device and type of their argument, and are differentiable.
 
     Parameters
     ----------
     beta : float
-        Shape; 2 is normal, and smaller is heavier-tailed.
+        Shape; 2 is the normal law, and smaller values have heavier tails.
     scale : float
         Dispersion (the paper's lambda); the standard normal law has beta = 2 and scale = √2.
     threshold : float, optional
-        Value of the objective beyond which the law was calibrated, if it was.
+        Value of the objective beyond which the law was calibrated.
     maximize : bool, optional
         Whether it was calibrated above the threshold (True) or below (False).
 
@@ -108,7 +107,7 @@ class GeneralizedNormal:
         return _elementwise(a, self._log_improvement, self._log_improvement_slope)
 
     def from_normal(self, z: Tensor) -> Tensor:
-        """F⁻¹(Φ(z)): turns a standard normal variable into one that follows this law."""
+        """Return F⁻¹(Φ(z)), which transforms a standard normal variable to one with this law."""
 
         def slope(z: Tensor) -> Tensor:
             return (-0.5 * z.square() - _LOG_SQRT_2PI - self.logpdf(self.from_normal(z))).exp()
@@ -140,7 +139,7 @@ class GeneralizedNormal:
         return torch.where(a > 0.0, (log_tail.exp() + a.clamp_min(0.0)).log(), log_tail)
 
     def _log_improvement_slope(self, r: Tensor) -> Tensor:
-        """cdf / improvement; far below zero from one formula, where a difference of logarithms loses digits."""
+        """Return cdf / improvement; far below zero by a single formula, as a difference of logarithms loses digits."""
         near = (self.logcdf(r) - self.log_improvement(r)).exp()
         a, _, x = self._standardize(r)
         edge = 20.0 + 4.0 * a
@@ -158,7 +157,7 @@ class GeneralizedNormal:
         return _log_gamma_spread(a, x, s) + (math.log(self.scale) - _LOG_2)
 
     def _from_normal(self, z: Tensor) -> Tensor:
-        """Invert the law of |R| from P where P ≤ 1/2, and from Q elsewhere: neither then loses digits."""
+        """Invert the law of |R| from P where P ≤ 1/2 and from Q elsewhere, so that no digits are lost."""
         a = 1.0 / self.beta
         t = z.abs()
         log_q = torch.special.log_ndtr(-t) + _LOG_2
@@ -168,7 +167,7 @@ class GeneralizedNormal:
 
 
 class _Elementwise(torch.autograd.Function):
-    """An elementwise function from its values and its derivative, the latter differentiable in turn."""
+    """An elementwise function, given by its values and its derivative, which is differentiable in turn."""
 
     @staticmethod
     def forward(
@@ -229,10 +228,10 @@ def _scaled_gamma(b: float, x: Tensor) -> Tensor:
 def _log_quantile(a: float, log_p: Tensor) -> Tensor:
     """log x such that P(a, x) = p ≤ 1/2.
 
-    log P is an increasing concave function of log x, and P ≤ x^a / Γ(a + 1): Newton's method climbs to the
+    log P is an increasing concave function of log x, and P ≤ x^a / Γ(a + 1), so Newton's method converges to the
     solution from the left.
     """
-    log_p = log_p.clamp_max(-0.5 * _LOG_2)  # the other branch's elements must not delay this one
+    log_p = log_p.clamp_max(-0.5 * _LOG_2)  # elements of the other branch must not delay convergence
     start = (log_p + math.lgamma(a + 1.0)) / a
     return _newton(lambda x: torch.special.gammainc(torch.full_like(x, a), x).log(), a, 1.0, log_p, start)
 
@@ -240,8 +239,8 @@ def _log_quantile(a: float, log_p: Tensor) -> Tensor:
 def _log_upper_quantile(a: float, log_q: Tensor) -> Tensor:
     """log x such that Q(a, x) = q ≤ 1/2.
 
-    log Q is a decreasing concave function of log x, and Q(a, a + √(2at) + t) ≤ e^(−t): Newton's method comes
-    down to the solution from the right.
+    log Q is a decreasing concave function of log x, and Q(a, a + √(2at) + t) ≤ e^(−t), so Newton's method converges to
+    the solution from the right.
     """
     t = -log_q.clamp_max(-0.5 * _LOG_2)
     return _newton(lambda x: _log_gamma_q(a, x), a, -1.0, -t, (a + (2.0 * a * t).sqrt() + t).log())
@@ -258,6 +257,6 @@ def _newton(
         step = sign * (target - value) * (x + value + math.lgamma(a) - a * v).exp()
         step = torch.where(step.isfinite(), step, torch.zeros_like(step))
         v = v + step
-        if not bool((step.abs() > 1e-8 * (1.0 + v.abs())).any()):  # the error left is its square
+        if not bool((step.abs() > 1e-8 * (1.0 + v.abs())).any()):  # the remaining error is its square
             break
     return v

@@ -1,12 +1,12 @@
 """Tail-calibrated Bayesian optimization as a generation node of Ax.
 
-Importing this module makes Ax able to read strategies with the node back from JSON.
+Importing this module registers the node with Ax, so that strategies which contain it can be loaded from JSON.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -43,22 +43,22 @@ __all__ = ["TailCalibratedNode"]
 
 @dataclass(init=False)
 class TailCalibratedNode(ExternalGenerationNode):
-    """Generation node of Ax: Bayesian optimization with Gaussian processes calibrated in the tail.
+    """Ax generation node based on Gaussian processes with tail calibration.
 
-    It makes its own initial design, and may stand alone in a generation strategy or follow another node.
+    The node creates its own initial design. It can be the only node of a generation strategy, or follow another one.
 
     Parameters
     ----------
     seed : int, optional
-        Source of all randomness; drawn if None.
+        Seed of all random choices; random if None.
     method : str
-        As for `tcgp.minimize`: ``"auto"``, where three models take turns, or one model, such as ``"tcgp"``, the
-        paper's method.
+        Method, as in `tcgp.minimize`: ``"auto"``, which alternates between three models, or a single model such as
+        ``"tcgp"``, the method of the paper.
     criterion : {"ei", "lcb"}
         Expected improvement, or the lower confidence bound of level ``epsilon``.
     n_initial : int, optional
-        Number of trials, of whatever origin, before the model chooses; by default 4 per parameter with
-        ``"auto"`` and 10 with other methods.
+        Number of trials, from any source, before the model is used. The default is 4 per parameter for ``"auto"`` and
+        10 per parameter for other methods.
     maximizer : {"multistart", "smc"}
         How the criterion is maximized; see `tcgp.Optimizer`.
     epsilon : float
@@ -66,20 +66,20 @@ class TailCalibratedNode(ExternalGenerationNode):
     options : dict, optional
         Options of the method, such as ``{"delta": 0.1}``; see `tcgp.fit_model`.
     state : dict, optional
-        What the last model leaves to the next; stored with the node, and given back when it is loaded.
+        State of the last model, used by the next one; stored and loaded with the node.
     trace : list of dict, optional
-        What the models were, likewise: method, beta, scale (lambda), threshold and log EI of each point a model
-        chose; None for what the method does not have.
+        Method, beta, scale (lambda), threshold and log EI of each point that a model chose; None for quantities that
+        the method does not have. Stored and loaded with the node.
 
     Notes
     -----
-    Completed trials make the model. Trials under way, abandoned or stopped early have no value: the model
-    takes its own prediction for it, so that nobody goes there again. Failed trials lower the probability that
-    a trial nearby will succeed. Ordered numeric choices are treated as steps, others as categories.
+    The model is fitted to completed trials. Running, abandoned and early-stopped trials have no value. The model uses
+    its own prediction instead, so that their neighbourhood is not proposed again. Failed trials lower the predicted
+    probability of success nearby. Ordered numeric choices are treated as steps, other choices as categories.
 
-    No point is proposed that violates a parameter constraint. Outcome constraints are learned: each gets a model of its
-    own, and the criterion is weighed by the probability that all hold. A completed trial
-    without the metrics of a constraint counts for the objective; whether it is feasible is not known.
+    Proposed points always satisfy the parameter constraints. Outcome constraints are learned: each has its own model,
+    and the criterion is weighted by the probability that all of them hold. A completed trial without the metrics of a
+    constraint is used for the objective, but is not considered feasible.
 
     Examples
     --------
@@ -146,7 +146,7 @@ class TailCalibratedNode(ExternalGenerationNode):
         self.options = dict(settings.options)
 
     def update_generator_state(self, experiment: Experiment, data: Data) -> None:
-        """Read the experiment: what was evaluated, what failed, and what has no value (yet)."""
+        """Read the experiment: evaluated points, failures, and points without a value (yet)."""
         sign, metric = _objective(experiment)
         limits = _limits(experiment)
         parameters = Parameters(experiment.search_space)
@@ -171,7 +171,7 @@ class TailCalibratedNode(ExternalGenerationNode):
         self.evaluations, self._unanswered = evaluations, unanswered
 
     def get_next_candidate(self, pending_parameters: list[TParameterization]) -> TParameterization:
-        """The next point, given also what Ax says is pending."""
+        """Return the next point, given the pending points."""
         if self._parameters is None:
             raise UnsupportedError(
                 "get_next_candidate needs an experiment: call update_generator_state first"
@@ -212,7 +212,7 @@ CORE_DECODER_REGISTRY["TailCalibratedNode"] = TailCalibratedNode
 
 
 class Parameters:
-    """A search space of Ax as a `Space`: choices are numbered, fixed and derived parameters left out."""
+    """An Ax search space as a `Space`: choices are numbered, fixed and derived parameters are omitted."""
 
     def __init__(self, search_space: SearchSpace) -> None:
         if search_space.is_hierarchical:
@@ -228,7 +228,7 @@ class Parameters:
         ]
 
     def _known(self, constraint: ParameterConstraint) -> list[Any]:
-        """A parameter constraint as known constraints of the space."""
+        """Convert a parameter constraint to known constraints of the space."""
         if constraint.is_equality:
             raise UnsupportedError(
                 f"TailCalibratedNode handles no equality constraints: leave one of the parameters of {constraint} "
@@ -237,24 +237,30 @@ class Parameters:
         weights = {name: float(weight) for name, weight in constraint.constraint_dict.items()}
         involved = [self.free[name] for name in weights]
         if not all(isinstance(parameter, RangeParameter) for parameter in involved):
-            return [lambda x: constraint.check(self.from_point(x))]  # steps need not be equal
+            return [self._check(constraint)]  # steps need not be equal
         order = list(self.free)
         terms = " + ".join(f"{weight!r} * x{order.index(name)}" for name, weight in weights.items())
         parsed = parse_constraint(f"{terms} <= {float(constraint.bound)!r}", parameter_names(self.space))
         known: list[Any] = [replace(part, text=str(constraint)) for part in parsed]
-        if any(parameter.digits is not None for parameter in involved):  # rounding may lead across the bound
-            known.append(lambda x: constraint.check(self.from_point(x)))
+        if any(parameter.digits is not None for parameter in involved):  # rounding may violate the bound
+            known.append(self._check(constraint))
         return known
 
+    def _check(self, constraint: ParameterConstraint) -> Callable[[Point], bool]:
+        """Ax's own check of a constraint at a point, given only the parameters that the constraint involves."""
+        order = list(self.free)
+        involved = [(name, order.index(name), self.free[name]) for name in constraint.constraint_dict]
+        return lambda x: constraint.check({name: _value(parameter, x[i]) for name, i, parameter in involved})
+
     def point_of(self, values: Mapping[str, Any]) -> Point | None:
-        """The point of a parameterization, or None if it is outside of the space."""
+        """Return the point of a parameterization, or None if it is outside the space."""
         try:
             return self.space.check([_coordinate(p, values[name]) for name, p in self.free.items()])
         except (KeyError, TypeError, ValueError):
             return None
 
     def from_point(self, x: Point) -> TParameterization:
-        """The parameterization at a point, complete and in Ax's order."""
+        """Return the complete parameterization at a point, in Ax's order."""
         pairs = zip(self.free.items(), x, strict=True)
         values = {name: _value(parameter, coordinate) for (name, parameter), coordinate in pairs}
         for name, parameter in self.search_space.parameters.items():
@@ -267,7 +273,7 @@ class Parameters:
 
 
 def _dimension(parameter: Parameter) -> Dimension:
-    """The dimension that stands for a parameter."""
+    """Return the dimension that represents a parameter."""
     if parameter.is_fidelity or getattr(parameter, "is_task", False):
         raise UnsupportedError(
             f"TailCalibratedNode handles no fidelity or task parameters: {parameter.name!r}"
@@ -287,19 +293,19 @@ def _is_stepped(parameter: ChoiceParameter) -> bool:
 
 
 def _coordinate(parameter: Parameter, value: Any) -> Any:
-    """The value in the units of its dimension: inverse of `_value`."""
+    """Convert a value to the units of its dimension; the inverse of `_value`."""
     return parameter.values.index(value) if isinstance(parameter, ChoiceParameter) else value
 
 
 def _value(parameter: Parameter, coordinate: Any) -> Any:
-    """Ax's value for a coordinate."""
+    """Convert a coordinate to Ax's value."""
     if isinstance(parameter, ChoiceParameter):
         return parameter.values[coordinate]
-    return parameter.cast(coordinate)  # to its number of digits
+    return parameter.cast(coordinate)  # rounds to the parameter's digits
 
 
 def _objective(experiment: Experiment) -> tuple[float, str]:
-    """Sign that makes the objective one to minimize, and the name of its metric."""
+    """Return the sign that turns the objective into one to minimize, and the name of its metric."""
     config = experiment.optimization_config
     if config is None:
         raise UnsupportedError("the experiment has no optimization config: set an objective first")
@@ -311,7 +317,7 @@ def _objective(experiment: Experiment) -> tuple[float, str]:
 
 
 def _limits(experiment: Experiment) -> list[OutcomeConstraint]:
-    """The outcome constraints, all with a bound that is a number."""
+    """Return the outcome constraints, all of which must have absolute bounds."""
     constraints: list[OutcomeConstraint] = experiment.optimization_config.outcome_constraints
     for constraint in constraints:
         if constraint.relative:
@@ -323,7 +329,7 @@ def _limits(experiment: Experiment) -> list[OutcomeConstraint]:
 
 
 def _excess(constraint: OutcomeConstraint, outcomes: Mapping[str, float]) -> float:
-    """How far outcomes lie beyond a constraint; NaN where they are not all known."""
+    """Return the amount by which outcomes violate a constraint; NaN if not all of them are known."""
     weights = (weight for _, weight in constraint.metric_weights)
     terms = [
         w * outcomes.get(name, math.nan) for name, w in zip(constraint.metric_names, weights, strict=True)

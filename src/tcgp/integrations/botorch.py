@@ -1,11 +1,11 @@
-"""Tail calibration inside BoTorch: the model stays, the normal law of its residuals goes.
+"""Tail calibration of BoTorch models: the GP is kept, and the distribution of its residuals is replaced.
 
 >>> import torch
 >>> from botorch.models import SingleTaskGP
 >>> from tcgp.integrations.botorch import TailCalibratedLogExpectedImprovement, calibrate
 >>> X = torch.rand(20, 2, dtype=torch.double)
 >>> Y = -(X - 0.3).square().sum(dim=1, keepdim=True)
->>> model = SingleTaskGP(X, Y)  # fitted, in real life
+>>> model = SingleTaskGP(X, Y)  # in practice, a fitted model
 >>> acquisition = TailCalibratedLogExpectedImprovement(model, Y.max(), calibrate(model))
 >>> acquisition(torch.rand(5, 1, 2, dtype=torch.double)).shape
 torch.Size([5])
@@ -56,11 +56,11 @@ __all__ = [
     "calibrate_limits",
 ]
 
-# As in BoTorch: for each output with limits the lower and the upper one, or None; and the laws that belong to them.
+# As in BoTorch: the lower and the upper limit (or None) of each constrained output, and the corresponding laws.
 Limits: TypeAlias = Mapping[int, tuple[float | None, float | None]]
 LimitLaws: TypeAlias = Mapping[int, tuple[Any, Any]]
 
-# BoTorch's own floor for the variance of an analytic acquisition function.
+# BoTorch's lower bound on the variance in analytic acquisition functions.
 _MIN_VARIANCE = 1e-12
 
 
@@ -77,42 +77,42 @@ def calibrate(
     search: str = "fast",
     rng: RandomState = None,
 ) -> GeneralizedNormal:
-    """Law of the standardized residuals of a fitted GP, calibrated in the tail where the optimum lies.
+    """Calibrate the distribution of the standardized residuals of a fitted GP in the tail that contains the optimum.
 
-    The paper's tcGP (Section 4) on the closed-form leave-one-out predictions of the model, hyperparameters
-    held. The predictions are those of the observations: they include the noise of the model's likelihood,
-    which for a deterministic objective should be small.
+    This is the paper's tcGP (Section 4), applied to the closed-form leave-one-out predictions of the model with fixed
+    hyperparameters. The predictions are of the observations: they include the noise of the model's likelihood, which
+    should be small for a deterministic objective.
 
     Parameters
     ----------
     model : GPyTorchModel
-        Fitted exact GP with one output, such as a `SingleTaskGP`. Input transforms and outcome transforms
-        that keep the posterior normal (`Standardize`) are taken into account.
+        Fitted exact GP with one output, such as a `SingleTaskGP`. Input transforms are supported, and so are outcome
+        transforms that keep the posterior normal (`Standardize`).
     delta : float
-        Level of the quantile of the observations that the threshold follows: the best 5 % by default.
+        Level of the quantile of the observations that is used as threshold: the best 5 % by default.
     maximize : bool
-        Whether the upper tail matters (BoTorch's habit) or the lower one.
+        Whether to calibrate the upper tail (BoTorch's convention) or the lower one.
     previous : GeneralizedNormal, optional
-        Law of the previous iteration. The threshold stays where it was if too little of the domain lies
-        beyond the new one; without ``previous`` it is the quantile.
+        Result of the previous iteration. Its threshold is kept if too little of the domain lies beyond the new one.
+        Without ``previous``, the threshold is the quantile.
     level : float, optional
-        The value at which decisions are taken, if that is not the best observation: the limit of a constraint. Then
-        ``delta`` is the level of the quantile of the observations that violate it; see `calibrate_limits`.
+        Value at which the law should be calibrated, if it is not the best observation: the limit of a constraint.
+        ``delta`` is then the level of the quantile of the observations that violate it; see `calibrate_limits`.
     p_min : float
-        Smallest share of the domain beyond a threshold that lets it move.
+        Smallest share of the domain beyond a new threshold for which it is accepted.
     w_max : float, optional
         Clipping of the weights; see `tcgp.calibration.design_weights`.
     criterion : str
         ``"joint"`` (tcGP), ``"occ"`` or ``"thres"``; see `tcgp.calibration.tail_law`.
     search : {"fast", "paper"}
-        How the law is searched; see `tcgp.calibration.tail_law`.
+        Search method; see `tcgp.calibration.tail_law`.
     rng : int, numpy.random.Generator or None
         Used by ``search="paper"`` only.
 
     Returns
     -------
     GeneralizedNormal
-        With the ``threshold``, in the units of the observations, and ``maximize``.
+        The law, with ``threshold`` in the units of the observations, and ``maximize``.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def calibrate(
 def calibrate_limits(
     model: Model, constraints: Limits, *, previous: LimitLaws | None = None, **options: Any
 ) -> dict[int, tuple[GeneralizedNormal | None, GeneralizedNormal | None]]:
-    """Laws of outputs with limits, each calibrated at its limit.
+    """Calibrate constrained outputs at their limits.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def calibrate_limits(
         As in BoTorch's ``LogConstrainedExpectedImprovement``: from the index of an output to its lower and its upper
         limit, None where there is none.
     previous : mapping, optional
-        What the previous iteration returned.
+        Result of the previous iteration.
     **options
         Further arguments of `calibrate`.
 
@@ -177,7 +177,7 @@ def calibrate_limits(
     found: dict[int, tuple[GeneralizedNormal | None, GeneralizedNormal | None]] = {}
     for i, limits in _check_limits(model, constraints).items():
         output = model if model.num_outputs == 1 else model.subset_output([i])
-        # An upper limit is about how low values get, a lower one about how high.
+        # An upper limit concerns the lower tail, and a lower limit the upper tail.
         last = (previous or {}).get(i, (None, None))
         lower, upper = (
             None if limit is None else calibrate(output, maximize=top, level=limit, previous=law, **options)
@@ -188,7 +188,7 @@ def calibrate_limits(
 
 
 class _TailCalibrated(AnalyticAcquisitionFunction):
-    """What the three acquisition functions share: a model, a law, and the sign of the objective."""
+    """Base class of the acquisition functions: a model, a law, and the direction of the optimization."""
 
     def __init__(
         self,
@@ -204,19 +204,19 @@ class _TailCalibrated(AnalyticAcquisitionFunction):
         super().__init__(model=model, posterior_transform=posterior_transform)
         self.law = _as_torch_law(law)
         self.maximize = maximize
-        # A transform may turn the sign, and then the caller knows what is maximized.
+        # A transform may change the sign; then only the caller knows what is maximized.
         if posterior_transform is None:
             _check_tail(self.law, maximize, type(self).__name__)
 
     def _location_and_scale(self, X: Tensor) -> tuple[Tensor, Tensor]:
-        """Posterior mean and standard deviation, of shape ``batch_shape``, given ``batch_shape x 1 x d``."""
+        """Return the posterior mean and standard deviation, of shape ``batch_shape``, at ``batch_shape x 1 x d``."""
         posterior = self.model.posterior(X=X, posterior_transform=self.posterior_transform)
         mean = posterior.mean.squeeze(-1).squeeze(-1)
         return mean, posterior.variance.clamp_min(_MIN_VARIANCE).sqrt().squeeze(-1).squeeze(-1)
 
 
 class _TailCalibratedImprovement(_TailCalibrated):
-    """What needs an incumbent."""
+    """Base class of acquisition functions with an incumbent."""
 
     def __init__(
         self,
@@ -231,14 +231,14 @@ class _TailCalibratedImprovement(_TailCalibrated):
         self.register_buffer("best_f", torch.as_tensor(best_f))
 
     def _scale_and_gap(self, X: Tensor) -> tuple[Tensor, Tensor]:
-        """Standard deviation, and the standardized gap from the incumbent to the mean, each ``batch_shape``."""
+        """Return the standard deviation and the standardized distance of the mean from the incumbent."""
         mean, sd = self._location_and_scale(X)
         best_f = self.best_f.to(mean)
         return sd, (mean - best_f if self.maximize else best_f - mean) / sd
 
 
 class TailCalibratedLogExpectedImprovement(_TailCalibratedImprovement):
-    """Logarithm of the expected improvement under a tail-calibrated law: BoTorch's LogEI, calibrated.
+    """Logarithm of the expected improvement under a tail-calibrated law; the analogue of BoTorch's LogEI.
 
     With g(a) = E[(a − R)₊] of the residual law, log EI = log sd + log g((mean − best_f) / sd) when
     maximizing (equation (ei_gn) of the paper, which minimizes).
@@ -250,7 +250,7 @@ class TailCalibratedLogExpectedImprovement(_TailCalibratedImprovement):
     best_f : float or Tensor
         Best value observed so far; a tensor of shape ``batch_shape`` is allowed.
     law : GeneralizedNormal
-        From `calibrate`; may be left out for a `TailCalibratedModel`.
+        From `calibrate`; optional for a `TailCalibratedModel`.
     maximize : bool
     posterior_transform : PosteriorTransform, optional
 
@@ -296,19 +296,19 @@ class TailCalibratedExpectedImprovement(_TailCalibratedImprovement):
 
 
 class TailCalibratedUpperConfidenceBound(_TailCalibrated):
-    """Confidence bound of a tail-calibrated law: the quantile that is exceeded with probability epsilon.
+    """Confidence bound under a tail-calibrated law: the quantile that is exceeded with probability epsilon.
 
-    When minimizing it is minus the lower quantile, so that larger is better either way.
+    For minimization it is minus the lower quantile, so that larger is better in both cases.
 
     Parameters
     ----------
     model : Model
         Fitted GP with one output, or a `TailCalibratedModel`.
     law : GeneralizedNormal
-        From `calibrate`; may be left out for a `TailCalibratedModel`.
+        From `calibrate`; optional for a `TailCalibratedModel`.
     epsilon : float
-        Probability beyond the bound, in (0, 1). It takes the place of the factor beta of BoTorch's UCB,
-        which says how many standard deviations, whatever the law.
+        Probability beyond the bound, in (0, 1). It replaces the factor beta of BoTorch's UCB, which is a number of
+        standard deviations, independent of the distribution.
     maximize : bool
     posterior_transform : PosteriorTransform, optional
     """
@@ -329,16 +329,16 @@ class TailCalibratedUpperConfidenceBound(_TailCalibrated):
 
     @t_batch_mode_transform(expected_q=1)
     def forward(self, X: Tensor) -> Tensor:
-        """The bound at the points X, of shape ``batch_shape x 1 x d``; the result has shape ``batch_shape``."""
+        """The bound at X, of shape ``batch_shape x 1 x d``; the result has shape ``batch_shape``."""
         mean, sd = self._location_and_scale(X)
         return (mean if self.maximize else -mean) - self.law.ppf(self.epsilon) * sd
 
 
 class TailCalibratedLogProbabilityOfFeasibility(AnalyticAcquisitionFunction):
-    """Logarithm of the probability that outputs keep their limits, each under a law calibrated at the limit.
+    """Log probability that all outputs satisfy their limits, under laws calibrated at the limits.
 
-    It is the sum over the limits of ``law.logcdf`` of the standardized distance to the limit, accurate in the far tail.
-    An output with two limits has two terms, one for each.
+    The value is the sum of ``law.logcdf`` at the standardized distance to each limit, and is accurate in the far tail.
+    An output with two limits contributes two terms.
 
     Parameters
     ----------
@@ -387,14 +387,14 @@ class TailCalibratedLogProbabilityOfFeasibility(AnalyticAcquisitionFunction):
 
 
 class TailCalibratedLogConstrainedExpectedImprovement(TailCalibratedLogProbabilityOfFeasibility):
-    """Log expected improvement plus the log probability of feasibility: BoTorch's log constrained EI, calibrated.
+    """Log expected improvement plus log probability of feasibility; the analogue of BoTorch's log constrained EI.
 
     Parameters
     ----------
     model : Model
         Fitted GPs, one for each output, such as a ``ModelListGP``.
     best_f : float or Tensor
-        Best value observed so far at a point that keeps all limits.
+        Best value observed so far at a point that satisfies all limits.
     objective_index : int
         Index of the output to optimize.
     constraints : mapping
@@ -402,7 +402,7 @@ class TailCalibratedLogConstrainedExpectedImprovement(TailCalibratedLogProbabili
     laws : mapping
         From `calibrate_limits`.
     law : GeneralizedNormal, optional
-        Of the objective, from `calibrate`; the normal one by default, so that the improvement is BoTorch's own.
+        Law of the objective, from `calibrate`. The default is the normal law, as in BoTorch.
     maximize : bool
 
     Examples
@@ -441,7 +441,7 @@ class TailCalibratedLogConstrainedExpectedImprovement(TailCalibratedLogProbabili
 
     @t_batch_mode_transform(expected_q=1)
     def forward(self, X: Tensor) -> Tensor:
-        """Its value at the points X, of shape ``batch_shape x 1 x d``; the result has shape ``batch_shape``."""
+        """Evaluate at the points X, of shape ``batch_shape x 1 x d``; the result has shape ``batch_shape``."""
         means, sds = self._means_and_scales(X)
         mean, sd = means[..., self.objective_index], sds[..., self.objective_index]
         best_f = self.best_f.to(mean)
@@ -450,14 +450,14 @@ class TailCalibratedLogConstrainedExpectedImprovement(TailCalibratedLogProbabili
 
 
 class GeneralizedNormalPosterior(Posterior):
-    """A GP posterior whose marginals follow a calibrated law; points depend on each other as in the GP.
+    """A GP posterior with calibrated marginals and the dependence structure of the GP.
 
-    The dependence is the GP's Gaussian copula: normal samples are mapped, point by point, to the law.
+    The dependence is the Gaussian copula of the GP: normal samples are transformed to the law pointwise.
 
     Parameters
     ----------
     gaussian : GPyTorchPosterior
-        Posterior of the GP, one output.
+        Posterior of the GP, with one output.
     law : GeneralizedNormal
     """
 
@@ -476,7 +476,7 @@ class GeneralizedNormalPosterior(Posterior):
 
     @property
     def scale(self) -> Tensor:
-        """What the standardized residual is multiplied with: the GP's standard deviation."""
+        """Factor of the standardized residuals: the standard deviation of the GP."""
         return self.gaussian.variance.clamp_min(_MIN_VARIANCE).sqrt()
 
     @property
@@ -486,7 +486,7 @@ class GeneralizedNormalPosterior(Posterior):
 
     @property
     def variance(self) -> Tensor:
-        """Refuse: who asks takes the marginals for normal, as BoTorch's analytic functions do."""
+        """Raise an error, because analytic acquisition functions would treat the marginals as normal."""
         raise UnsupportedError(
             "mean and variance do not describe a GeneralizedNormalPosterior, and an analytic acquisition "
             "function would silently treat it as normal: use TailCalibratedLogExpectedImprovement, "
@@ -505,11 +505,11 @@ class GeneralizedNormalPosterior(Posterior):
         return self.law.pdf(r) / self.scale
 
     def rsample(self, sample_shape: torch.Size | None = None) -> Tensor:
-        """Samples, of shape ``sample_shape x batch_shape x q x 1``, differentiable."""
+        """Draw differentiable samples, of shape ``sample_shape x batch_shape x q x 1``."""
         return self._from_gaussian(self.gaussian.rsample(sample_shape))
 
     def rsample_from_base_samples(self, sample_shape: torch.Size, base_samples: Tensor) -> Tensor:
-        """Samples from standard normal base samples; see BoTorch's `Posterior`."""
+        """Transform standard normal base samples to samples; see BoTorch's `Posterior`."""
         return self._from_gaussian(
             self.gaussian.rsample_from_base_samples(sample_shape=sample_shape, base_samples=base_samples)
         )
@@ -529,12 +529,12 @@ class GeneralizedNormalPosterior(Posterior):
 
     @property
     def base_sample_shape(self) -> torch.Size:
-        """Shape of the base samples: that of the GP's posterior."""
+        """Shape of the base samples, as in the posterior of the GP."""
         return self.gaussian.base_sample_shape
 
     @property
     def batch_range(self) -> tuple[int, int]:
-        """Range of the t-batch: that of the GP's posterior."""
+        """Range of the t-batch, as in the posterior of the GP."""
         return self.gaussian.batch_range
 
     def _extended_shape(self, sample_shape: torch.Size = torch.Size()) -> torch.Size:  # noqa: B008
@@ -545,15 +545,15 @@ class GeneralizedNormalPosterior(Posterior):
 def _sampler_of_the_gaussian(
     posterior: GeneralizedNormalPosterior, sample_shape: torch.Size, *, seed: int | None = None
 ) -> Any:
-    """Base samples are those of the GP's posterior."""
+    """Return the sampler of the GP's posterior."""
     return get_sampler(posterior.gaussian, sample_shape=sample_shape, seed=seed)
 
 
 class TailCalibratedModel(Model):
-    """A fitted GP with a calibrated residual law: Monte Carlo acquisition functions then see the law.
+    """A fitted GP with a calibrated residual law, for Monte Carlo acquisition functions.
 
-    BoTorch's analytic acquisition functions (EI, LogEI, PI, UCB) take every posterior for a normal one. Given
-    this model they raise an error rather than a wrong value.
+    BoTorch's analytic acquisition functions (EI, LogEI, PI, UCB) treat every posterior as normal. With this model they
+    raise an error instead of returning a wrong value.
 
     Parameters
     ----------
@@ -590,7 +590,7 @@ class TailCalibratedModel(Model):
 
     @property
     def batch_shape(self) -> torch.Size:
-        """That of the GP."""
+        """Batch shape of the GP."""
         return self.model.batch_shape
 
     def posterior(
@@ -600,10 +600,10 @@ class TailCalibratedModel(Model):
         observation_noise: bool | Tensor = False,
         posterior_transform: PosteriorTransform | None = None,
     ) -> GeneralizedNormalPosterior:
-        """Posterior at X, of shape ``batch_shape x q x d``, with calibrated marginals.
+        """Return the posterior at X, of shape ``batch_shape x q x d``, with calibrated marginals.
 
-        A posterior transform is applied to the GP's posterior: with one output it is affine, and the law,
-        which is symmetric, stays the same.
+        A posterior transform is applied to the posterior of the GP. With one output it is affine, so the symmetric law
+        does not change.
         """
         gaussian = self.model.posterior(
             X, observation_noise=observation_noise, posterior_transform=posterior_transform
@@ -621,7 +621,7 @@ def _construct_improvement(
     law: GeneralizedNormal | None = None,
     delta: float = 0.05,
 ) -> dict[str, Any]:
-    """Arguments of the improvement functions: a law is calibrated unless one is given."""
+    """Construct the arguments of the improvement functions; calibrate a law unless one is given."""
     if best_f is None:
         if not maximize:
             raise ValueError("best_f must be given when maximize is False")
@@ -638,7 +638,7 @@ def _construct_bound(
     law: GeneralizedNormal | None = None,
     delta: float = 0.05,
 ) -> dict[str, Any]:
-    """Arguments of the confidence bound: a law is calibrated unless one is given."""
+    """Construct the arguments of the confidence bound; calibrate a law unless one is given."""
     return {"epsilon": epsilon, **_construct(model, posterior_transform, maximize, law, delta)}
 
 
@@ -660,7 +660,7 @@ def _construct(
 
 
 def _upper_tail(model: Model, maximize: bool, posterior_transform: PosteriorTransform | None) -> bool:
-    """Whether large observations are the good ones: a transform with a negative weight turns the sign."""
+    """Return whether large observations are good; a transform with a negative weight changes the sign."""
     if posterior_transform is None:
         return maximize
     probe = model.train_targets.new_tensor([[0.0], [1.0]])
@@ -669,7 +669,7 @@ def _upper_tail(model: Model, maximize: bool, posterior_transform: PosteriorTran
 
 
 def _check_exact(model: Model) -> None:
-    """Refuse what has no leave-one-out of one normal output."""
+    """Raise an error unless the model is an exact GP with one output and no batch dimension."""
     if not isinstance(model, GPyTorchModel) or not hasattr(model, "train_inputs"):
         raise UnsupportedError(
             f"tail calibration needs an exact GP such as a SingleTaskGP, got a {type(model).__name__}"
@@ -683,7 +683,7 @@ def _check_exact(model: Model) -> None:
 
 
 def _leave_one_out(model: GPyTorchModel) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Observations, and means and standard deviations of their leave-one-out predictions; (n,) each."""
+    """Return the observations and the means and standard deviations of their leave-one-out predictions; (n,) each."""
     _check_exact(model)
     with torch.no_grad():
         loo = efficient_loo_cv(model)
@@ -700,7 +700,7 @@ def _leave_one_out(model: GPyTorchModel) -> tuple[FloatArray, FloatArray, FloatA
 
 
 def _inputs(model: GPyTorchModel) -> FloatArray:
-    """Training inputs (n, d) as the user gave them: in eval mode BoTorch holds the transformed ones."""
+    """Return the untransformed training inputs (n, d); in eval mode BoTorch stores the transformed ones."""
     was_training = model.training
     model.train()
     try:
@@ -710,7 +710,7 @@ def _inputs(model: GPyTorchModel) -> FloatArray:
 
 
 def _as_torch_law(law: GeneralizedNormal | laws.GeneralizedNormal | laws.Normal) -> GeneralizedNormal:
-    """The law on tensors, also from one on arrays."""
+    """Convert a law on arrays to one on tensors."""
     if isinstance(law, GeneralizedNormal):
         return law
     if isinstance(law, laws.Normal):
@@ -724,7 +724,7 @@ _NORMAL = GeneralizedNormal(2.0, 2.0**0.5)
 
 
 def _check_tail(law: GeneralizedNormal, maximize: bool, user: str) -> None:
-    """Refuse a law that was calibrated in the other tail."""
+    """Raise an error if the law was calibrated in the other tail."""
     if law.maximize not in (None, maximize):
         raise ValueError(
             f"the law was calibrated with maximize={law.maximize}, in the other tail than "
@@ -733,7 +733,7 @@ def _check_tail(law: GeneralizedNormal, maximize: bool, user: str) -> None:
 
 
 def _check_limits(model: Model, constraints: Limits) -> Limits:
-    """Refuse limits that are about no output, or that leave nothing."""
+    """Raise an error for limits of unknown outputs, and for empty ranges."""
     if not constraints:
         raise ValueError("constraints must have at least one limit, got none")
     for i, (lower, upper) in constraints.items():
@@ -749,7 +749,7 @@ def _check_limits(model: Model, constraints: Limits) -> Limits:
 
 
 def _terms(constraints: Limits, laws: LimitLaws) -> list[tuple[int, float, float, GeneralizedNormal]]:
-    """For each limit its output, its value, 1 for an upper and -1 for a lower one, and its law."""
+    """Return, for each limit, its output, its value, 1 if it is an upper limit or -1, and its law."""
     terms = []
     for i, limits in constraints.items():
         if i not in laws:
@@ -765,7 +765,7 @@ def _terms(constraints: Limits, laws: LimitLaws) -> list[tuple[int, float, float
 
 
 def _leading(values: Tensor, mean: Tensor) -> Tensor:
-    """Values of shape (k,) as ``k x 1 x ... x 1``, to broadcast against the mean; a scalar stays one."""
+    """Reshape values of shape (k,) to ``k x 1 x ... x 1``, to broadcast against the mean; keep scalars."""
     return values.reshape(*values.shape, *(1,) * mean.dim()) if values.dim() else values
 
 

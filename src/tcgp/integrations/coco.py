@@ -1,7 +1,7 @@
 """Solvers for the benchmarking platforms COCO (``cocoex``) and IOHprofiler (``ioh``).
 
-Neither platform is imported here: a problem of either, or any callable that has its bounds where theirs have
-them, can be solved.
+Neither platform is imported here. A problem is any callable that has the bounds and attributes of a COCO or IOHprofiler
+problem.
 """
 
 from __future__ import annotations
@@ -35,19 +35,18 @@ def solve(problem: Any, budget: int, **options: Any) -> Result:
     Parameters
     ----------
     problem : cocoex.Problem or ioh problem
-        With one objective. Constraints (``bbob-constrained``) are learned; a result without a feasible point has
-        ``success=False``. Real and integer variables are both fine; a problem of IOHprofiler that is to be maximized
-        is.
+        A problem with one objective and real or integer variables. Constraints (``bbob-constrained``) are learned; a
+        result without a feasible point has ``success=False``. Maximization problems of IOHprofiler are maximized.
     budget : int
-        Number of evaluations, the initial design included. The run ends earlier if the problem reports that
-        its final target is hit.
+        Number of evaluations, including the initial design. The run ends earlier if the problem reports that its final
+        target is hit.
     **options
-        Of `Solver`.
+        Arguments of `Solver`.
 
     Returns
     -------
     Result
-        As from `tcgp.minimize`; ``result.optimizer.trace`` holds beta, lambda and the threshold.
+        As returned by `tcgp.minimize`; ``result.optimizer.trace`` contains beta, lambda and the threshold.
 
     Examples
     --------
@@ -63,27 +62,28 @@ def solve(problem: Any, budget: int, **options: Any) -> Result:
 
 
 class Solver:
-    """A solver that can be called again and again, and that shows what its model is.
+    """A reusable solver that exposes the parameters of its model.
 
     Parameters
     ----------
     budget : int
-        Number of evaluations of a run.
+        Number of evaluations per run.
     rng : int, numpy.random.Generator or None
-        Source of all randomness; every run draws a seed from it.
+        Random generator; every run draws a seed from it.
     log : str or os.PathLike, optional
-        File to which a line is added for every evaluation, as comma-separated values: problem, number,
-        value, best value that keeps all constraints, beta, lambda, threshold.
+        CSV file to which a line is appended for every evaluation: problem, number, value, best feasible value, beta,
+        lambda, threshold.
     n_initial : int, optional
-        Size of the initial design; 10 per variable by default, 4 with method "auto", at most half of the budget.
+        Size of the initial design. The default is 10 per variable, or 4 for method "auto", and at most half of the
+        budget.
     **options
         Further arguments of `tcgp.Optimizer`: ``method``, ``criterion``, ``maximizer``, …
 
     Attributes
     ----------
     beta, lambda_, threshold : float
-        Law and threshold of the model that chose the point being evaluated; NaN in the initial design, and
-        for methods without them. IOHprofiler logs them if told so: see the example.
+        Parameters of the model that chose the current point; NaN during the initial design and for methods without
+        them. IOHprofiler can log them; see the example.
 
     Examples
     --------
@@ -141,13 +141,13 @@ class Solver:
         return optimizer.result()
 
     def _show(self, trace: dict[str, Any] | None) -> None:
-        """Set the attributes from what is known about a proposal."""
+        """Set the attributes from the trace of a proposal."""
         known = trace or {}
         values = (known.get(name) for name in ("beta", "scale", "threshold"))
         self.beta, self.lambda_, self.threshold = (math.nan if v is None else float(v) for v in values)
 
     def _open_log(self) -> AbstractContextManager[TextIO | None]:
-        """The log, with its heading if it is new."""
+        """Open the log, and write the header if the file is new."""
         if self.log is None:
             return nullcontext()
         file = open(self.log, "a", newline="", buffering=1)  # noqa: SIM115  (closed by the caller's with)
@@ -158,7 +158,7 @@ class Solver:
 
 @dataclass(frozen=True)
 class _Task:
-    """What the platforms say about a problem, each in its own words."""
+    """Platform-independent description of a problem."""
 
     name: str
     space: Space
@@ -212,13 +212,13 @@ def _read_ioh(problem: Any) -> _Task:
 
 
 def _goals(n_limits: int) -> dict[str, Any]:
-    """Arguments of the optimizer for a problem with constraints."""
+    """Return the arguments of the optimizer for a problem with constraints."""
     limits = [f"limit{k} <= 0" for k in range(n_limits)]
     return {"objective": "value", "constraints": limits} if limits else {}
 
 
 def _answer(value: float, limits: Sequence[float]) -> float | dict[str, float]:
-    """The value, with those of the constraints if there are some."""
+    """Return the value, together with the values of the constraints if there are any."""
     if not len(limits):
         return value
     return {"value": value, **{f"limit{k}": float(limit) for k, limit in enumerate(limits)}}

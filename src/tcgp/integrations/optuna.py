@@ -1,4 +1,4 @@
-"""Tail-calibrated Bayesian optimization as an Optuna sampler: one line changes, the study stays.
+"""Tail-calibrated Bayesian optimization as an Optuna sampler.
 
 >>> import optuna
 >>> from tcgp.integrations.optuna import TailCalibratedSampler
@@ -47,43 +47,42 @@ __all__ = ["TailCalibratedSampler"]
 
 logger = logging.getLogger("tcgp")
 
-# System attributes of a trial: the point it was given, whether that is final, and the state of the model.
+# System attributes of a trial: its point, whether the point is final, and the state of the model.
 POINT, SETTLED, STATE = "tcgp:point", "tcgp:settled", "tcgp:state"
 
-# Where Optuna keeps the values of constraints: a list under this key, or one value under "constraints:name".
+# Optuna stores constraint values as a list under this key, or one value under "constraints:name".
 CONSTRAINTS = "constraints"
 
-# A relational storage holds no longer attribute than 2045 characters.
+# Relational storages limit attributes to 2045 characters.
 _ATTRIBUTE_LENGTH = 2000
 
-# How long to wait for a worker that is choosing the same point at the same time; it may have been killed.
+# Seconds to wait for a worker that is choosing the same point at the same time; it may have been killed.
 PATIENCE = 5.0
 _POLL = 0.02
 
-# Threads of one process choose one after another: at the same time they would choose the same point.
+# Threads of one process choose in turn; concurrently, they would choose the same point.
 turn = threading.Lock()
 
 
 class TailCalibratedSampler(BaseSampler):
-    """Optuna sampler: Bayesian optimization with Gaussian processes calibrated in the tail.
+    """Optuna sampler based on Gaussian processes with tail calibration.
 
-    Every worker reads the study, never its own memory: any number of processes may share a study, and one
-    that stops can be started again. What the model was is kept with each trial, as user attributes:
-    ``tcgp:method``, ``tcgp:log_ei``, and where the method has them ``tcgp:beta``, ``tcgp:lambda`` and
-    ``tcgp:threshold``; with constraints also ``tcgp:log_feasible``, the log probability that all hold.
+    The sampler keeps no state of its own; it reads everything from the study. Any number of processes may share a
+    study, and a stopped process can be restarted. Each trial records the model that chose it in user attributes:
+    ``tcgp:method``, ``tcgp:log_ei`` and, depending on the method, ``tcgp:beta``, ``tcgp:lambda`` and
+    ``tcgp:threshold``. With constraints, ``tcgp:log_feasible`` is the log probability that all of them hold.
 
     Parameters
     ----------
     seed : int, optional
-        Source of all randomness. Trials draw from streams of their own, numbered as they are: workers may
-        share a seed.
+        Seed of all random choices. Each trial number has its own random stream, so workers may share a seed.
     method : str
-        As for `tcgp.minimize`: ``"auto"``, where three models take turns, or one model, such as ``"tcgp"``, the
-        paper's method.
+        Method, as in `tcgp.minimize`: ``"auto"``, which alternates between three models, or a single model such as
+        ``"tcgp"``, the method of the paper.
     criterion : {"ei", "lcb"}
         Expected improvement, or the lower confidence bound of level ``epsilon``.
     n_startup_trials : int
-        Number of trials that are drawn at random before a model chooses. The paper takes 10 per parameter.
+        Number of random trials before the model is used. The paper uses 10 per parameter.
     maximizer : {"multistart", "smc"}
         How the criterion is maximized; see `tcgp.Optimizer`.
     epsilon : float
@@ -91,21 +90,21 @@ class TailCalibratedSampler(BaseSampler):
     options : mapping, optional
         Options of the method, such as ``{"delta": 0.1}``; see `tcgp.fit_model`.
     constraints_func : callable, optional
-        As in Optuna's ``GPSampler``: takes a trial that has ended and returns a sequence of numbers, kept with
-        the trial. A constraint holds where its number is at most 0. Constraints that the objective sets itself
-        (``trial.set_constraint``, from Optuna 5.0 on) need no function.
+        As in Optuna's ``GPSampler``: a function of a finished trial that returns a sequence of numbers, which are
+        stored with the trial. A constraint holds if its number is at most 0. Constraints that the objective sets
+        itself (``trial.set_constraint``, Optuna 5.0 or later) need no function.
 
     Notes
     -----
-    The model knows completed trials. Running and pruned trials, and trials that were enqueued, have no value:
-    the model takes its own prediction for it, so that nobody goes there again. Failed trials, and those that
-    gave an infinite value, lower the probability that a trial nearby will succeed.
+    The model is fitted to completed trials. Running, pruned and enqueued trials have no value. The model uses its own
+    prediction instead, so that their neighbourhood is not proposed again. Failed trials and infinite values lower the
+    predicted probability of success nearby.
 
-    Each constraint gets a model of its own, and the criterion is weighed by the probability that all
-    hold. A completed trial without a constraint's value counts for the objective; whether it is feasible is not known.
-    ``study.best_trial`` is the best of those that Optuna takes to be feasible.
+    Each constraint has its own model, and the criterion is weighted by the probability that all constraints hold. A
+    completed trial without constraint values is used for the objective, but is not considered feasible.
+    ``study.best_trial`` is the best trial that Optuna considers feasible.
 
-    Parameters that not every completed trial has (conditional ones), or whose range changes, are drawn at
+    Conditional parameters, which not all completed trials have, and parameters whose range changes are sampled at
     random, independently of the others.
 
     Examples
@@ -147,7 +146,7 @@ class TailCalibratedSampler(BaseSampler):
             "epsilon": epsilon,
             "options": {} if options is None else options,
         }
-        Settings(**self._settings)  # refuses here what would otherwise fail in the middle of a study
+        Settings(**self._settings)  # report invalid settings here, not in the middle of a study
         self._seed = _fresh_seed() if seed is None else check_seed("seed", seed)
 
     def reseed_rng(self) -> None:
@@ -155,7 +154,7 @@ class TailCalibratedSampler(BaseSampler):
         self._seed = _fresh_seed()
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        """Parameters, with their ranges, that all completed trials share."""
+        """Return the parameters that all completed trials have in common, with their distributions."""
         _refuse_several_objectives(study)
         space = intersection_search_space(study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)))
         return {
@@ -167,7 +166,7 @@ class TailCalibratedSampler(BaseSampler):
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
-        """Values of all parameters of ``search_space``, chosen together."""
+        """Choose the values of all parameters in ``search_space`` jointly."""
         _refuse_several_objectives(study)
         if not search_space:
             return {}
@@ -177,7 +176,7 @@ class TailCalibratedSampler(BaseSampler):
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
-        """Value of one parameter, uniform over its range, whatever the others."""
+        """Sample one parameter uniformly over its range, independently of the others."""
         _refuse_several_objectives(study)
         rng = np.random.default_rng([self.seed_for(trial), zlib.crc32(param_name.encode())])
         return _draw(param_distribution, rng)
@@ -185,7 +184,7 @@ class TailCalibratedSampler(BaseSampler):
     def after_trial(
         self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
     ) -> None:
-        """Keep the values of the constraints with a trial that has ended, unless it has failed."""
+        """Store the constraint values of a finished trial, unless it failed."""
         if self._constraints_func is None or state not in (TrialState.COMPLETE, TrialState.PRUNED):
             return
         answer = self._constraints_func(trial)
@@ -198,13 +197,13 @@ class TailCalibratedSampler(BaseSampler):
         study._storage.set_trial_system_attr(trial._trial_id, CONSTRAINTS, excesses)
 
     def seed_for(self, trial: FrozenTrial) -> int:
-        """Seed of one trial."""
+        """Return the seed of a trial."""
         return int(
             np.random.SeedSequence(self._seed, spawn_key=(trial.number,)).generate_state(1, np.uint64)[0]
         )
 
     def _choose(self, study: Study, trial: FrozenTrial, parameters: Parameters) -> dict[str, Any]:
-        """Values of all parameters: those of a point that no other trial has, as long as there is one."""
+        """Return parameter values that no other trial has, as long as there are any."""
         log = TrialLog(study, trial)
         seed = self.seed_for(trial)
         settled = False
@@ -225,7 +224,7 @@ class TailCalibratedSampler(BaseSampler):
     def propose_point(
         self, study: Study, parameters: Parameters, others: Sequence[FrozenTrial], seed: int
     ) -> tuple[Proposal, dict[str, Any] | None]:
-        """What the model makes of the other trials."""
+        """Propose a point, given the other trials; return it with the new state of the model."""
         sign = _sign(study)
         complete = [other for other in others if other.state == TrialState.COMPLETE]
         limits = sorted({key for other in complete for key in constraints_of(other)})
@@ -256,11 +255,11 @@ class TailCalibratedSampler(BaseSampler):
         return proposal, new and {"names": names, "told": len(evaluations), **new}
 
     def settle(self, study: Study, trial: FrozenTrial, parameters: Parameters, x: Point) -> bool:
-        """Whether the point may be kept: no other trial has it.
+        """Return whether the point may be kept, because no other trial has it.
 
-        Two workers may have chosen the same point at the same time. Each has published its choice before it
-        comes here, so that at least one of them sees the other. It gives way if the other has settled or has
-        a smaller number, and otherwise waits to see whether the other gives way.
+        Two workers may choose the same point at the same time. Each publishes its choice before it calls this method,
+        so at least one of them sees the other. A worker gives way if the other trial is settled or has a smaller
+        number. Otherwise it waits for the other one to give way.
         """
         code = parameters.space.encode([x])
         deadline = time.monotonic() + PATIENCE
@@ -290,7 +289,7 @@ class TailCalibratedSampler(BaseSampler):
         proposal: Proposal,
         state: dict[str, Any] | None,
     ) -> None:
-        """Keep with the trial what the model was."""
+        """Store the state and the diagnostics of the model with the trial."""
         if state is not None:
             log.write(STATE, state)
         trace = proposal.trace or {}
@@ -303,7 +302,7 @@ class TailCalibratedSampler(BaseSampler):
 
 
 class Parameters:
-    """The parameters of a search space, as a `Space`: steps are counted, and choices are numbered."""
+    """A search space of Optuna as a `Space`; steps and choices are represented by their index."""
 
     def __init__(self, search_space: Mapping[str, BaseDistribution]) -> None:
         self.distributions = {
@@ -315,17 +314,17 @@ class Parameters:
         self.space = Space([_dimension(distribution) for distribution in self.distributions.values()])
 
     def from_point(self, x: Point) -> dict[str, Any]:
-        """Optuna's values of the parameters at a point."""
+        """Return the parameter values at a point."""
         items = zip(self.distributions.items(), x, strict=True)
         return {name: value_of(distribution, value) for (name, distribution), value in items}
 
     def to_internal(self, x: Point) -> dict[str, float]:
-        """Optuna's internal representation, plain numbers, of a point."""
+        """Return Optuna's internal representation of a point: plain numbers."""
         values = self.from_point(x)
         return {name: d.to_internal_repr(values[name]) for name, d in self.distributions.items()}
 
     def point_of(self, trial: FrozenTrial) -> Point | None:
-        """The point of a trial, or None if it has none in this space (yet)."""
+        """Return the point of a trial, or None if it has no point in this space (yet)."""
         values = _known_parameters(trial, self.distributions)
         if not all(name in values for name in self.names):
             return None
@@ -333,38 +332,38 @@ class Parameters:
             return self.space.check(
                 [coordinate_of(d, values[name]) for name, d in self.distributions.items()]
             )
-        except (ValueError, TypeError, OverflowError):  # of a trial with other ranges or choices
+        except (ValueError, TypeError, OverflowError):  # the trial had other ranges or choices
             return None
 
     def is_at(self, trial: FrozenTrial, code: Any) -> bool:
-        """Whether a trial has the point of the given code."""
+        """Return whether a trial is at the point with this code."""
         x = self.point_of(trial)
         return x is not None and bool(np.abs(self.space.encode([x]) - code).max() <= SAME_POINT)
 
 
 class TrialLog:
-    """Writes attributes of a trial that is being sampled."""
+    """Writes the attributes of a trial that is being sampled."""
 
     def __init__(self, study: Study, trial: FrozenTrial) -> None:
-        # Optuna has no public way to write them here; its own samplers go through the storage, as this does.
+        # Optuna has no public API for this; its own samplers use the storage in the same way.
         self._storage, self._trial_id = study._storage, trial._trial_id
 
     def write(self, key: str, value: Any) -> None:
-        """Keep a value for the sampler, in pieces if it is long."""
+        """Store a value for the sampler, in pieces if it is long."""
         text = json.dumps(value)
         pieces = [text[i : i + _ATTRIBUTE_LENGTH] for i in range(0, len(text), _ATTRIBUTE_LENGTH)]
-        # The first piece tells how many there are: it is written last, so that nobody reads half a value.
+        # The first piece contains the number of pieces. It is written last, so that no reader sees half a value.
         for i in reversed(range(1, len(pieces))):
             self._storage.set_trial_system_attr(self._trial_id, f"{key}:{i}", pieces[i])
         self._storage.set_trial_system_attr(self._trial_id, key, [len(pieces), pieces[0]])
 
     def show(self, key: str, value: float | str) -> None:
-        """Keep a number or a word for the user."""
+        """Store a number or a string for the user."""
         self._storage.set_trial_user_attr(self._trial_id, key, value)
 
 
 def read_attribute(trial: FrozenTrial, key: str) -> Any:
-    """What `TrialLog.write` wrote, or None."""
+    """Return the value that `TrialLog.write` stored, or None."""
     attributes = trial.system_attrs
     if key not in attributes:
         return None
@@ -373,7 +372,7 @@ def read_attribute(trial: FrozenTrial, key: str) -> Any:
 
 
 def constraints_of(trial: FrozenTrial) -> dict[str, float]:
-    """Values of the constraints of a trial, by name; those of ``constraints_func`` are called 0, 1, ..."""
+    """Return the constraint values of a trial by name; those of ``constraints_func`` are named 0, 1, ..."""
     attributes = trial.system_attrs
     values = {str(i): float(value) for i, value in enumerate(attributes.get(CONSTRAINTS) or ())}
     prefix = f"{CONSTRAINTS}:"
@@ -382,7 +381,7 @@ def constraints_of(trial: FrozenTrial) -> dict[str, float]:
 
 
 def _known_parameters(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
-    """Parameters of a trial: those it has used, and before that those it was given."""
+    """Return the parameters of a trial: those it has suggested, and those that were assigned to it."""
     values: dict[str, Any] = {}
     if not trial.state.is_finished():
         published = read_attribute(trial, POINT) or {}
@@ -394,14 +393,14 @@ def _known_parameters(trial: FrozenTrial, distributions: Mapping[str, BaseDistri
 
 
 def _holds(distribution: BaseDistribution, internal: float) -> bool:
-    """Whether an internal representation is one of this distribution's choices, where it has choices."""
+    """Return whether a categorical distribution has a choice with this internal representation."""
     if isinstance(distribution, CategoricalDistribution):
         return 0 <= internal < len(distribution.choices)
     return True
 
 
 def latest_state(trials: Iterable[FrozenTrial], names: list[str], n: int) -> dict[str, Any] | None:
-    """State of the model of the same parameters that was told most, but less than n evaluations."""
+    """Return the newest state for the same parameters that was fitted to fewer than n evaluations."""
     return max(_states(trials, names, n), key=lambda state: int(state["told"]), default=None)
 
 
@@ -413,7 +412,7 @@ def _states(trials: Iterable[FrozenTrial], names: list[str], n: int) -> Iterator
 
 
 def _dimension(distribution: BaseDistribution) -> Dimension | None:
-    """The dimension that stands for a distribution, or None where a model cannot handle it."""
+    """Return the dimension that represents a distribution, or None if no model can handle it."""
     if isinstance(distribution, CategoricalDistribution):
         return Categorical(range(len(distribution.choices)))
     if not isinstance(distribution, FloatDistribution | IntDistribution):
@@ -428,7 +427,7 @@ def _dimension(distribution: BaseDistribution) -> Dimension | None:
 
 
 def coordinate_of(distribution: BaseDistribution, value: Any) -> Any:
-    """The value in the units of its dimension: inverse of `value_of`."""
+    """Convert a value to the units of its dimension; the inverse of `value_of`."""
     if isinstance(distribution, CategoricalDistribution):
         return int(distribution.to_internal_repr(value))
     if distribution.step is None or distribution.log:
@@ -437,7 +436,7 @@ def coordinate_of(distribution: BaseDistribution, value: Any) -> Any:
 
 
 def value_of(distribution: BaseDistribution, coordinate: Any) -> Any:
-    """Optuna's value for a coordinate."""
+    """Convert a coordinate to Optuna's value."""
     if isinstance(distribution, CategoricalDistribution):
         return distribution.choices[coordinate]
     if distribution.step is None or distribution.log:
@@ -446,7 +445,7 @@ def value_of(distribution: BaseDistribution, coordinate: Any) -> Any:
 
 
 def _draw(distribution: BaseDistribution, rng: np.random.Generator) -> Any:
-    """A uniform value of a distribution, also where no model can handle it."""
+    """Sample a distribution uniformly, including those that no model can handle."""
     if distribution.single():
         return distribution.to_external_repr(_only_value(distribution))
     dimension = _dimension(distribution)

@@ -1,4 +1,4 @@
-"""Tail-calibrated regression for scikit-learn: pipelines, cross-validation and grid search included."""
+"""Tail-calibrated regression as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -24,42 +24,41 @@ __all__ = ["TailCalibratedRegressor"]
 
 
 class TailCalibratedRegressor(RegressorMixin, BaseEstimator):
-    """Gaussian process interpolation whose predictive laws are calibrated below a low threshold.
+    """Gaussian process interpolation with predictive distributions calibrated below a low threshold.
 
-    The predictions are laws, not only means: what they say about values below the threshold (how often, and
-    how far) agrees with what leave-one-out shows.
+    The predicted frequency and size of values below the threshold agree with leave-one-out predictions.
 
     Parameters
     ----------
     method : str
-        The model; see `tcgp.fit_model`. The default is the paper's method; ``"auto"`` is tcGP or reGP, whichever
+        Method; see `tcgp.fit_model`. The default is the method of the paper. ``"auto"`` is tcGP or reGP, whichever
         predicts left-out low values better.
     delta : float, optional
-        Level of the quantile of y that is the threshold; the method's own by default (0.05, for most).
+        Level of the quantile of y that is used as threshold. The default depends on the method (0.05 for most).
     smoothness : {0, 1, 2, 3}
-        p in the Matérn covariance of order nu = p + 1/2.
+        Integer p of the Matérn covariance with nu = p + 1/2.
     bounds : (d, 2) array, optional
-        Box that the inputs come from; the range of the data by default.
+        Bounds of the inputs; the range of the data by default.
     options : mapping, optional
         Further options of the method; see `tcgp.fit_model`.
     random_state : int, RandomState or None
-        Used by methods that draw: ``"bcrgp"``, and ``search="paper"``.
+        Used by randomized methods: ``"bcrgp"``, and ``search="paper"``.
 
     Attributes
     ----------
     model_ : tcgp.Model
         The fitted model.
     threshold_ : float
-        Threshold below which it is calibrated.
+        Threshold below which the model is calibrated.
     law_ : tcgp.laws.Law
-        Law of its standardized residuals; a generalized normal one has ``beta`` and ``scale``.
+        Distribution of the standardized residuals; a generalized normal law has ``beta`` and ``scale``.
     n_features_in_ : int
     feature_names_in_ : array of str
-        Where X had names.
+        Defined if X has feature names.
 
     Notes
     -----
-    The model takes y for exact. Where equal rows of X have different values, their mean is interpolated.
+    The values y are assumed to be exact. If equal rows of X have different values, their mean is interpolated.
 
     Examples
     --------
@@ -90,7 +89,7 @@ class TailCalibratedRegressor(RegressorMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> TailCalibratedRegressor:
-        """Fit to data.
+        """Fit the model to data.
 
         Parameters
         ----------
@@ -113,19 +112,20 @@ class TailCalibratedRegressor(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
-        """Predict.
+        """Predict the mean and, optionally, the standard deviation.
 
         Parameters
         ----------
         X : array of shape (m, d)
         return_std : bool
-            Whether to return the standard deviations of the predictive laws too; infinite where a law has
-            no variance that a float can hold.
+            Whether to return the standard deviations of the predictive distributions; infinite if the variance
+            overflows.
 
         Returns
         -------
         mean : array of shape (m,)
-        std : array of shape (m,), if asked for
+        std : array of shape (m,)
+            Only if ``return_std`` is True.
         """
         prediction = self.predict_distribution(X)
         if not return_std:
@@ -133,7 +133,7 @@ class TailCalibratedRegressor(RegressorMixin, BaseEstimator):
         return prediction.mean, prediction.sd * np.sqrt(float(prediction.law.variance()))
 
     def predict_quantiles(self, X: ArrayLike, quantiles: ArrayLike = (0.05, 0.5, 0.95)) -> FloatArray:
-        """Quantiles of the predictive laws.
+        """Predict quantiles.
 
         Parameters
         ----------
@@ -152,13 +152,13 @@ class TailCalibratedRegressor(RegressorMixin, BaseEstimator):
         return np.ascontiguousarray(prediction.ppf(levels[:, None]).T)
 
     def predict_distribution(self, X: ArrayLike) -> Prediction:
-        """Predictive laws at the rows of X: `tcgp.Prediction`, with ``cdf``, ``ppf``, ``interval``, and so on."""
+        """Return the predictive distributions as a `tcgp.Prediction`, with ``cdf``, ``ppf``, ``interval`` etc."""
         check_is_fitted(self)
         return self.model_.predict(validate_data(self, X, dtype=np.float64, reset=False))
 
 
 def _average_duplicates(X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Merge equal rows, in order of first appearance: the mean where they disagree, the value where not."""
+    """Merge equal rows, in order of first appearance; average their values where they differ."""
     _, first, group = np.unique(X, axis=0, return_index=True, return_inverse=True)
     if len(first) == len(X):
         return X, y
@@ -172,7 +172,7 @@ def _average_duplicates(X: FloatArray, y: FloatArray) -> tuple[FloatArray, Float
 
 
 def _generator(random_state: Any) -> np.random.Generator:
-    """A generator, from scikit-learn's kind of seed; only a RandomState object is advanced by a fit."""
+    """Convert a scikit-learn random state to a generator; only a RandomState object is advanced by a fit."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(int(random_state.randint(2**31)))
     if isinstance(random_state, numbers.Integral):

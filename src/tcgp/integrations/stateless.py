@@ -1,4 +1,4 @@
-"""One question to an optimizer that remembers nothing: for hosts that keep the memory themselves."""
+"""Stateless proposals, for hosts that store the evaluations themselves."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["ask", "merge", "told"]
 
 
 def told(x: Point, y: object, excesses: Sequence[float] = (), reason: str | None = None) -> Evaluation:
-    """An evaluation, and how far it lies above its limits; NaN where that is not known.
+    """Return an evaluation with the amounts by which it exceeds its limits; NaN where an amount is unknown.
 
-    Like an infinite value, an infinite excess is a failure: no model can hold it.
+    An infinite excess counts as a failure, like an infinite value, because no model can represent it.
     """
     if any(math.isinf(excess) for excess in excesses):
         return Evaluation.of(x, None, "a constraint is infinite")
@@ -40,24 +40,24 @@ def ask(
     n_limits: int = 0,
     known: Sequence[Any] = (),
 ) -> tuple[Proposal, dict[str, Any] | None]:
-    """The next point to evaluate, given all that a host knows.
+    """Return the next point to evaluate, given everything that the host knows.
 
     Parameters
     ----------
     space : Space
     evaluations : iterable of Evaluation
-        All that is known. A point may come several times: its values are averaged where they differ, and a
-        failure counts only if the point never succeeded.
+        All known evaluations. A point may occur several times: different values are averaged, and a failure counts
+        only if the point never succeeded.
     pending : iterable of points
-        Being evaluated, or not to be evaluated again.
+        Points that are being evaluated or must not be evaluated again.
     seed : int
-        Where all randomness comes from.
+        Seed of all random choices.
     state : mapping or None
-        What the last call returned: a warm start, and the threshold's memory.
+        The state that the previous call returned. It provides a warm start and the previous threshold.
     settings : mapping
-        Of `tcgp.Optimizer`.
+        Settings of `tcgp.Optimizer`.
     n_limits : int
-        Number of learned limits; `told` gives the evaluations their excesses.
+        Number of learned limits; the evaluations contain their excesses, see `told`.
     known : sequence
         Known constraints: see `tcgp.region.Region`.
 
@@ -65,12 +65,12 @@ def ask(
     -------
     proposal : Proposal
     state : dict or None
-        State of the model, as JSON; None if none was fitted.
+        State of the model, JSON-serializable; None if no model was fitted.
 
     Raises
     ------
     SpaceExhausted
-        If every point of a finite space is evaluated or pending.
+        If every point of a finite space has been evaluated or is pending.
     """
     limits = [f"{_limit(k)} <= 0" for k in range(n_limits)]
     objective = "objective" if limits else None
@@ -89,7 +89,7 @@ def ask(
     proposal = _propose(optimizer)
     if not states or optimizer.model is None:
         return proposal, None
-    # One state for each member of a portfolio: the last one's, with the others' inside it.
+    # One state per member of a portfolio: the newest state contains those of the other members.
     latest = {old.get("member", 0): old for _, old in states}
     newest = latest.pop(states[-1][1].get("member", 0))
     others = [{k: v for k, v in old.items() if k not in ("others", "limits")} for old in latest.values()]
@@ -100,7 +100,7 @@ def ask(
 
 
 def _propose(optimizer: Optimizer) -> Proposal:
-    """The next point; among known constraints a design goes on from the points known, and does not begin anew."""
+    """Return the next point; with known constraints, the design continues from the known points."""
     region, history = optimizer.region, optimizer.history
     if region is not None and len(history) < (optimizer.settings.n_initial or 0):
         (x,) = region.design(1, np.random.default_rng(optimizer.seed), history.codes)
@@ -114,7 +114,7 @@ def _limit(k: int) -> str:
 
 
 def merge(evaluations: Iterable[Evaluation]) -> list[Evaluation]:
-    """One evaluation per point."""
+    """Merge the evaluations at each point into one."""
     groups: dict[tuple[Any, ...], list[Evaluation]] = {}
     for evaluation in evaluations:
         groups.setdefault(tuple(evaluation.x), []).append(evaluation)
@@ -131,7 +131,7 @@ def _merge_one(group: Sequence[Evaluation]) -> Evaluation:
 
 
 def _mean_outputs(group: Sequence[Evaluation]) -> dict[str, float | None] | None:
-    """Means of the outputs that are known; NaN where none is."""
+    """Return the mean of the known values of each output; NaN if there are none."""
     names = list(group[0].outputs or ())
     table = np.array(
         [[(evaluation.outputs or {})[name] for name in names] for evaluation in group], dtype=float

@@ -1,4 +1,4 @@
-"""External programs as functions: their command line, their processes, and the values they leave."""
+"""External programs as functions: command lines, processes, and values read from their output."""
 
 from tcgp.programs.cluster import ClusterCrew
 from tcgp.programs.command import Template, find_program

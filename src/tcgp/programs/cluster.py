@@ -1,4 +1,4 @@
-"""Runs of a program on the nodes of a cluster, through Dask."""
+"""Runs of a program on the nodes of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from tcgp.programs.simulator import Simulator
 
 __all__ = ["ClusterCrew", "run_on_node"]
 
-CONNECTION_TIMEOUT = 30.0  # seconds that a scheduler may take to answer
+CONNECTION_TIMEOUT = 30.0  # seconds to wait for the scheduler
 
 
 class ClusterCrew:
-    """Evaluations by runs of a program on a Dask cluster, for the argument ``workers`` of `tcgp.minimize`.
+    """Runs of a program on a Dask cluster, for the argument ``workers`` of `tcgp.minimize`.
 
-    The directory of the runs must be on a file system that all nodes share. If a worker dies, Dask gives its run to
-    another one: a program that still runs is adopted there, and else started again. Runs under way are left to the
-    cluster when the crew is closed, and adopted by the next one.
+    The directory of the runs must be on a file system that all nodes share. If a worker dies, Dask assigns its run to
+    another worker, which adopts the program if it is still running and restarts it otherwise. Runs in progress continue
+    on the cluster when the crew is closed, and are adopted by the next crew.
 
     Parameters
     ----------
     simulator : Simulator
     client : distributed.Client or str
-        The cluster, or the address of its scheduler, which is then connected to.
+        The cluster, or the address of its scheduler.
     capacity : int, optional
-        Number of runs at a time; by default the number of threads of the cluster.
+        Number of parallel runs; by default the number of threads of the cluster.
     """
 
     def __init__(self, simulator: Simulator, client: Any, capacity: int | None = None) -> None:
@@ -42,29 +42,29 @@ class ClusterCrew:
 
     @property
     def under_way(self) -> list[int]:
-        """Numbers of the runs whose end has not been collected."""
+        """Numbers of the runs whose results have not been collected."""
         return self._crew.under_way
 
     def submit(self, number: int, argument: Mapping[str, Any], attempt: int = 0) -> None:
-        """Have the cluster make the run with this number."""
+        """Submit the run with this number to the cluster."""
         self._crew.submit(number, (run_name(number, attempt), dict(argument)))
 
     def wait(self, timeout: float | None) -> list[tuple[int, Outcome]]:
-        """Runs that have ended: at least one, unless the time is up."""
+        """Return the finished runs; wait for at least one, up to the timeout."""
         return self._crew.wait(timeout)
 
     def leave(self) -> list[int]:
-        """The runs that go on when the crew is closed: all of them."""
+        """Return the runs that continue when the crew is closed: all of them."""
         return self.under_way
 
     def close(self) -> None:
-        """Give up what has not begun; a program that runs is not killed."""
+        """Cancel runs that have not started; running programs are not killed."""
         self._crew.close()
         if self._own is not None:
             self._own.close()
 
 
 def run_on_node(simulator: Simulator, task: tuple[str, Mapping[str, Any]]) -> Outcome:
-    """Make a run on the node where this is called, or follow it if it is under way."""
+    """Run the program on the current node, or wait for it if it is already running."""
     name, argument = task
     return outcome_of(simulator.adopt(argument, name) or simulator.start(argument, name))

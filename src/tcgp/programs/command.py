@@ -1,4 +1,4 @@
-"""The command line of a run: a program, and arguments with the values of parameters in them."""
+"""Command line of a run: a program and arguments with placeholders for parameters."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _PIECE = re.compile(r"\{\{|\}\}|\{[^{}]*\}|[{}]|[^{}]+")
 
 @dataclass(frozen=True)
 class Template:
-    """One argument of a command, with placeholders such as ``{width}`` for parameters.
+    """An argument of a command, with placeholders such as ``{width}`` for parameters.
 
-    ``{{`` and ``}}`` stand for literal braces.
+    ``{{`` and ``}}`` are literal braces.
 
     Examples
     --------
@@ -35,7 +35,7 @@ class Template:
 
     @classmethod
     def parse(cls, text: str) -> Template:
-        """Read an argument; ValueError if its braces do not match."""
+        """Parse an argument; raise ValueError if its braces do not match."""
         pieces = []
         for piece in _PIECE.findall(text):
             if piece in ("{", "}"):
@@ -53,16 +53,18 @@ class Template:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Parameters in order of appearance."""
+        """Names of the parameters in order of appearance."""
         return tuple(text for text, is_name in self.pieces if is_name)
 
     def fill(self, values: Mapping[str, Any]) -> str:
-        """The argument with every placeholder replaced."""
+        """Return the argument with all placeholders replaced."""
         return "".join(_as_text(values[text]) if is_name else text for text, is_name in self.pieces)
 
 
 def find_program(program: str, base: str | os.PathLike[str] = ".", search_path: str | None = None) -> str:
-    """Absolute path of a program: one with a directory in it is relative to ``base``, others are on the PATH.
+    """Return the absolute path of a program.
+
+    A name that contains a directory is relative to ``base``; other names are searched on the PATH.
 
     Examples
     --------
@@ -88,5 +90,5 @@ def find_program(program: str, base: str | os.PathLike[str] = ".", search_path: 
 
 
 def _as_text(value: object) -> str:
-    """A parameter as an argument: floats with every digit, True and False as in JSON."""
+    """Format a parameter: floats with all digits, True and False as in JSON."""
     return value if isinstance(value, str) else json.dumps(value)

@@ -1,4 +1,4 @@
-"""Several runs of a program at a time."""
+"""Parallel runs of a program."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ __all__ = ["ProgramCrew", "outcome_again", "outcome_of", "run_name"]
 
 
 class ProgramCrew:
-    """Evaluations by runs of a program, for the argument ``workers`` of `tcgp.minimize`.
+    """Parallel runs of a program, for the argument ``workers`` of `tcgp.minimize`.
 
-    The run of proposal 7 works in the directory ``0007``, its second attempt in ``0007-retry1``. If an earlier process
-    has started it, it is adopted. Programs need no Python processes to run side by side: a thread waits for each.
+    The run of proposal 7 works in the directory ``0007``, and its second attempt in ``0007-retry1``. A run that an
+    earlier process started is adopted. A thread waits for each program; no Python worker processes are needed.
 
     Parameters
     ----------
     simulator : Simulator
     capacity : int
-        Number of runs at a time.
+        Number of parallel runs.
 
     Examples
     --------
@@ -51,18 +51,18 @@ class ProgramCrew:
 
     @property
     def under_way(self) -> list[int]:
-        """Numbers of the runs whose end has not been collected."""
+        """Numbers of the runs whose results have not been collected."""
         return list(self._futures)
 
     def submit(self, number: int, argument: Mapping[str, Any], attempt: int = 0) -> None:
-        """Start the run with this number, or adopt it if it is under way.
+        """Start the run with this number, or adopt it if it is already running.
 
-        What hinders the start of a program is not the fault of the point, and raises ``WorkersError``.
+        A program that cannot be started raises ``WorkersError``; it does not count as a failure of the point.
         """
         if self._closed:
             raise RuntimeError("the crew is closed, and takes no more runs")
         name = run_name(number, attempt)
-        with uninterrupted():  # a program that has started is known
+        with uninterrupted():  # every started program is recorded
             try:
                 run = self._simulator.adopt(argument, name) or self._simulator.start(argument, name)
             except (OSError, ValueError) as error:
@@ -71,7 +71,7 @@ class ProgramCrew:
             self._futures[number] = _followed(run)
 
     def wait(self, timeout: float | None) -> list[tuple[int, Outcome]]:
-        """Runs that have ended: at least one, unless the time is up."""
+        """Return the finished runs; wait for at least one, up to the timeout."""
         first = concurrent.futures.FIRST_COMPLETED
         concurrent.futures.wait(self._futures.values(), timeout, return_when=first)
         ended = [(number, future.result()) for number, future in self._futures.items() if future.done()]
@@ -80,9 +80,9 @@ class ProgramCrew:
         return ended
 
     def leave(self) -> list[int]:
-        """Let the programs that run go on when the crew is closed; their numbers.
+        """Let running programs continue when the crew is closed; return their numbers.
 
-        Those without a supervisor, as on Windows, cannot be found again, and are killed.
+        Programs without a supervisor, as on Windows, cannot be found again and will be killed.
         """
         left = [number for number, run in self._runs.items() if run.can_be_adopted]
         for number in left:
@@ -90,7 +90,7 @@ class ProgramCrew:
         return left
 
     def close(self) -> None:
-        """Kill what still runs."""
+        """Kill all running programs."""
         self._closed = True
         for run in self._runs.values():
             run.kill()
@@ -98,12 +98,12 @@ class ProgramCrew:
 
 
 def run_name(number: int, attempt: int = 0) -> str:
-    """Name of the directory of an attempt at the run with this number."""
+    """Return the directory name of an attempt at the run with this number."""
     return f"{number:04d}" + (f"-retry{attempt}" if attempt else "")
 
 
 def outcome_again(simulator: Simulator, argument: Mapping[str, Any], name: str) -> Outcome | None:
-    """What is read now of a run that ended normally; None if there is none of that name."""
+    """Read the outcome of a run that ended normally again; None if there is no such run."""
     try:
         found = simulator.read_again(argument, name)
     except RunFailed as error:
@@ -112,7 +112,7 @@ def outcome_again(simulator: Simulator, argument: Mapping[str, Any], name: str) 
 
 
 def _followed(run: Run) -> concurrent.futures.Future[Outcome]:
-    """The outcome to come of a run, for whose end a thread waits."""
+    """Return a future of the outcome of a run; a thread waits for the run to end."""
     future: concurrent.futures.Future[Outcome] = concurrent.futures.Future()
 
     def follow() -> None:
@@ -121,13 +121,13 @@ def _followed(run: Run) -> concurrent.futures.Future[Outcome]:
         except BaseException as error:  # `wait` raises it
             future.set_exception(error)
 
-    # A daemon: this process may end while a program that it leaves behind goes on.
+    # A daemon thread: this process may end while the program continues.
     threading.Thread(target=follow, name=f"tcgp-run-{run.directory.name}", daemon=True).start()
     return future
 
 
 def outcome_of(run: Run) -> Outcome:
-    """What came of a run, once it has ended."""
+    """Wait for a run to end, and return its outcome."""
     try:
         value = run.finish()
     except RunFailed as error:

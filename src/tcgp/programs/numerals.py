@@ -1,7 +1,7 @@
-"""Numbers as programs write them, and what only looks like one.
+"""Parsing of numbers in the output of programs.
 
-A number that is read wrongly falsifies a campaign without a word, so a doubtful one is refused. ``1,5`` is one and a
-half, or two numbers; ``0.1234-102`` is a Fortran number whose exponent has lost its letter, or a range.
+A misread number would silently corrupt a campaign, so ambiguous numbers are rejected. ``1,5`` may be one and a half or
+two numbers; ``0.1234-102`` may be a Fortran number whose exponent has lost its letter or a range.
 """
 
 from __future__ import annotations
@@ -15,37 +15,37 @@ from tcgp._text import quote
 __all__ = ["last_number", "parse_number"]
 
 LONGEST_NUMBER = 1000  # characters; the largest float has 309 digits
-LONGEST_LINE = 10_000  # characters from the end of a line in which a number is looked for
+LONGEST_LINE = 10_000  # characters at the end of a line that are searched for a number
 
-# Fortran writes D for double and Q for quadruple precision. Q needs the sign that Fortran always writes: 2024Q1 is no
-# number. No two parts of the pattern compete for a character, so that it cannot backtrack.
+# Fortran writes D for double and Q for quadruple precision. Q requires a sign, which Fortran always writes: 2024Q1 is
+# not a number. No two parts of the pattern match the same character, so it cannot backtrack.
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eEdD][-+]?[0-9]+|[qQ][-+][0-9]+)?")
 # Microsoft's C library writes 1.#IND and 1.#QNAN, and 1.#J where it rounds them.
 _NAN = re.compile(r"[-+]?(?:nan(?:\([^()]*\))?|1\.#(?!inf)\w*)", re.IGNORECASE)
 _INFINITY = re.compile(r"([-+]?)(?:inf(?:inity)?|1\.#inf\w*)", re.IGNORECASE)
 _MISSING = ("NA", "N/A", "n/a", "None", "null", "NULL")
 
-# What separates the pieces of a line. Most of it does not between two numbers, where 1,5 and 5.0(1) may mean anything.
-# Whatever else touches a number belongs to it: an unknown character is a reason to refuse.
+# Separators between the pieces of a line. Soft ones do not separate two numbers, because 1,5 and 5.0(1) are ambiguous.
+# Any other character next to a number belongs to it, so that unknown characters lead to rejection.
 _SOFT = r'[,:()\[\]{}<>"~!?$%&°€£\u00a0\u2007\u2009\u202f]'
 _SEPARATOR = re.compile(rf"[ \t=;|]|(?<![0-9.]){_SOFT}|{_SOFT}(?![0-9.+-])")
-# A number after an arrow or the like, which is no part of a word such as Inconel-718 or m/s^2.
+# A number after an arrow or a similar sign, as opposed to part of a word such as Inconel-718 or m/s^2.
 _ATTACHED = re.compile(r"[^\w.+\-*/^@#\\]\.?[0-9]")
 _PAYLOAD = re.compile(r"\bnan\([^()]*\)", re.IGNORECASE)
-# Before a number these make it a part of something larger: a detached sign, an error bar, a formula.
+# Before a number, these indicate a larger expression: a detached sign, an error bar, a formula.
 _OPERATORS = ("-", "−", "–", "—", "+", "±", "+/-", "+-", "*", "×", "/", "^")
 
 
 def parse_number(text: str) -> float:
-    """The number that a text is.
+    """Parse a number.
 
-    Exponents may have the letters of Fortran: ``1.5D+02``, ``1.5Q+02``. NaN and infinity are read in the usual
+    Fortran exponents such as ``1.5D+02`` and ``1.5Q+02`` are accepted. NaN and infinity are accepted in the usual
     spellings and in those of Microsoft's C library.
 
     Raises
     ------
     ValueError
-        If it is none, with the reason.
+        If the text is not a number; the message contains the reason.
 
     Examples
     --------
@@ -73,15 +73,15 @@ def parse_number(text: str) -> float:
 
 
 def last_number(line: str) -> float | None:
-    """The last number on a line, or None if nothing on it resembles one.
+    """Return the last number on a line, or None if there is nothing that resembles a number.
 
-    The last piece that begins with a digit, or stands for a missing value, decides. Words such as ``step2`` are passed
-    over, and so are units after a space.
+    The last piece that starts with a digit or represents a missing value is parsed. Words such as ``step2`` and units
+    after a space are skipped.
 
     Raises
     ------
     ValueError
-        If that piece is not a plain number, with the reason.
+        If that piece is not a plain number; the message contains the reason.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def last_number(line: str) -> float | None:
     ValueError: '1,5' is not a plain number
     """
     if len(line) > LONGEST_LINE:
-        line = "..." + line[-LONGEST_LINE:]  # the dots touch the first piece: half a number is not read
+        line = "..." + line[-LONGEST_LINE:]  # the dots keep half a number from being read
     if "\x1b" in line:
         raise ValueError("escape sequences for a terminal cannot be told from numbers")
     pieces = [piece for piece in _split(_PAYLOAD.sub("nan", line)) if piece]
@@ -108,9 +108,9 @@ def last_number(line: str) -> float | None:
 
 
 def _split(line: str) -> Iterator[str]:
-    """The pieces of a line."""
+    """Split a line into pieces."""
     for piece in _SEPARATOR.split(line):
-        # The digits before the bracket of np.float64(5.0) belong to a word.
+        # The digits before the bracket in np.float64(5.0) are part of a word.
         while _is_word(piece) and (match := re.search(_SOFT, piece)):
             yield piece[: match.start()]
             piece = piece[match.end() :]
@@ -118,12 +118,12 @@ def _split(line: str) -> Iterator[str]:
 
 
 def _is_word(piece: str) -> bool:
-    """Whether the first character that is a letter or a digit, of any script, is a letter."""
+    """Return whether the first letter or digit, of any script, is a letter."""
     return next((c.isalpha() for c in piece if c.isalnum()), False)
 
 
 def _resembles_number(text: str) -> bool:
-    """Whether a piece of a line must be a number, or stands for one that is missing."""
+    """Return whether a piece of a line should be a number, or represents a missing one."""
     if _is_word(text):
         spelled = _NAN.fullmatch(text) or _INFINITY.fullmatch(text) or text in _MISSING
         return bool(spelled or _ATTACHED.search(text))

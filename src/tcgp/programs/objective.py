@@ -1,4 +1,4 @@
-"""Where a run leaves its value, or its outputs."""
+"""Location of the value or the outputs of a run."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ STDOUT = "stdout.txt"
 
 
 class RunFailed(RuntimeError):
-    """A run gave no value; the message says why."""
+    """A run has no value; the message contains the reason."""
 
 
 @dataclass(frozen=True)
 class Objective:
-    """Where a run leaves its value.
+    """Location of the value of a run.
 
-    By default it is the last number on the last line of standard output that is not empty.
+    The default is the last number on the last nonempty line of standard output.
 
     Parameters
     ----------
     file : str, optional
         File in the run's directory to read instead of standard output.
     pattern : str, optional
-        Regular expression; the last match counts, or its first group if it has groups.
+        Regular expression; the value is the last match, or its first group if there are groups.
     key : str, optional
-        Key in a JSON object, which is the whole output or its last line; dots lead into nested objects.
+        Key in a JSON object, which is the whole output or its last line; dots separate the keys of nested objects.
 
     Notes
     -----
-    A number is written with digits, a decimal point and an exponent, whose letter is e, d or, with a sign, q. It may
-    stand in brackets or quotation marks, and a unit may follow after a space. What touches other characters is refused,
-    because it has more than one meaning: ``1,5``, ``1'000.5``, ``12:30``, ``10ms``, ``0.1234-102``. NaN and
-    infinity in all their spellings, Fortran's stars, ``NA``, ``None`` and ``null`` are failures. The last four
-    megabytes of an output are read, and of its last line the last 10,000 characters.
+    A number consists of digits, a decimal point and an exponent with the letter e, d or (with a sign) q. It may be
+    enclosed in brackets or quotation marks, and followed by a space and a unit. Numbers next to other characters are
+    rejected, because they are ambiguous: ``1,5``, ``1'000.5``, ``12:30``, ``10ms``, ``0.1234-102``. NaN and infinity in
+    all spellings, Fortran's asterisks, ``NA``, ``None`` and ``null`` are failures. Only the last four megabytes of an
+    output are read, and the last 10,000 characters of its last line.
 
     Examples
     --------
@@ -76,12 +76,12 @@ class Objective:
 
     @property
     def where(self) -> str:
-        """What is read, in words."""
+        """Description of the source: standard output or a file."""
         return "standard output" if self.file is None else f"the file {self.file!r}"
 
     @property
     def described(self) -> str:
-        """Where the value is, in words."""
+        """Description of the location of the value."""
         if self.key is not None:
             return f"the key {self.key!r} of the JSON object in {self.where}"
         if self.pattern is not None:
@@ -89,11 +89,11 @@ class Objective:
         return f"the last number on the last line of {self.where}"
 
     def read(self, directory: Path) -> float:
-        """The value that the run in ``directory`` left; RunFailed if there is none."""
+        """Return the value of the run in ``directory``; raise RunFailed if there is none."""
         return self.value(self.text(directory))
 
     def text(self, directory: Path) -> str:
-        """What the run in ``directory`` wrote to where the value is; RunFailed if that cannot be read."""
+        """Return the text that contains the value; raise RunFailed if it cannot be read."""
         path = directory / (self.file or STDOUT)
         if not path.is_file():
             missing = (
@@ -110,7 +110,7 @@ class Objective:
             raise RunFailed(f"{self.where} cannot be read: {error.strerror}") from None
 
     def value(self, text: str) -> float:
-        """The value in what the program wrote; RunFailed if there is none."""
+        """Return the value in a text; raise RunFailed if there is none."""
         if not text.strip():
             raise RunFailed(f"{self.where} is empty")
         if self.key is not None:
@@ -125,7 +125,7 @@ class Objective:
 
     def _number_on_last_line(self, text: str) -> float:
         line = last_line(text)
-        shown = quote(line if len(line) <= 200 else f"...{line[-190:]}")  # its end is what matters
+        shown = quote(line if len(line) <= 200 else f"...{line[-190:]}")  # the end matters
         try:
             number = last_number(line)
         except ValueError as error:
@@ -147,7 +147,7 @@ class Objective:
             raise RunFailed(f"the pattern found no number: {error}") from None
 
     def json_object(self, text: str) -> dict[str, Any]:
-        """The JSON object that the text, or its last line, is; RunFailed if it is none."""
+        """Parse the text, or its last line, as a JSON object; raise RunFailed if that fails."""
         for part in (text, last_line(text)):
             content = parse_json(part)
             if isinstance(content, dict):
@@ -176,19 +176,19 @@ class Objective:
 def outputs_of_run(
     places: Mapping[str, Objective] | str, directory: Path
 ) -> tuple[dict[str, float | None], dict[str, str]]:
-    """The outputs that the run in ``directory`` left, and why some of them are None.
+    """Return the outputs of the run in ``directory``, and the reasons why some of them are None.
 
     Parameters
     ----------
     places : mapping, or "json"
-        Where each output is; or that they are all numbers at the top level of a JSON object, which is the whole
-        standard output or its last line.
+        Location of each output. With "json", the outputs are all numbers at the top level of a JSON object, which is
+        the whole standard output or its last line.
     directory : pathlib.Path
 
     Raises
     ------
     RunFailed
-        If there is no such JSON object.
+        If there is no JSON object.
     """
     if isinstance(places, str):
         stdout = Objective()
@@ -205,7 +205,7 @@ def outputs_of_run(
 
 
 def _keys(content: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    """All keys of numbers in a JSON object, with dots into nested ones."""
+    """Yield the keys of all numbers in a JSON object, with dots for nested objects."""
     for name, value in content.items():
         if isinstance(value, dict):
             yield from _keys(value, f"{prefix}{name}.")
@@ -218,7 +218,7 @@ def _is_number_or_null(value: object) -> bool:
 
 
 def _check_inside(file: str) -> None:
-    """Refuse a file that is not in the run's directory."""
+    """Raise an error for a file outside the run's directory."""
     path = Path(file)
     if not file or path.is_absolute() or ".." in path.parts or "\0" in file:
         raise ValueError(f"the file of a value must lie in the run's directory, got {plain(file)}")

@@ -1,7 +1,7 @@
-"""A program in a process: started under a supervisor, found again, waited for, killed.
+"""Processes of external programs: start under a supervisor, find again, wait, kill.
 
-A run may take hours, and outlive the process that wanted its value. The supervisor (see supervisor.py) stays with it
-and writes down how it ended.
+A run may take hours and outlive the process that started it. The supervisor (see supervisor.py) stays with the program
+and records how it ended.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ __all__ = ["Process", "adopt", "is_running", "read_notes", "start"]
 
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
-LONGEST_FAREWELL = 10.0  # seconds that a supervisor may take to kill its program
-ADOPTED_POLL = 0.1  # seconds between two looks at a supervisor that another process has started
+LONGEST_FAREWELL = 10.0  # seconds to wait for a supervisor to kill its program
+ADOPTED_POLL = 0.1  # seconds between checks of a supervisor that another process started
 
 
 def start(arguments: list[str], notes: Path, **options: Any) -> Process:
-    """Start a program under a supervisor, which keeps its notes in the file ``notes``.
+    """Start a program under a supervisor, which writes its notes to the file ``notes``.
 
     Parameters
     ----------
     arguments : list of str
-        Absolute path of the program, and its arguments.
+        Absolute path of the program, followed by its arguments.
     notes : pathlib.Path
-        A file that does not exist.
+        File to create; it must not exist.
     **options
-        Of `subprocess.Popen`.
+        Further arguments of `subprocess.Popen`.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def start(arguments: list[str], notes: Path, **options: Any) -> Process:
     OSError
         If the program cannot be started.
     """
-    if sys.platform == "win32" or not sys.executable:  # the latter in a program that embeds Python
+    if sys.platform == "win32" or not sys.executable:  # no executable: Python is embedded
         return Process(subprocess.Popen(arguments, start_new_session=True, **options), notes)
     receiver, sender = os.pipe()
     with os.fdopen(receiver) as pipe:
@@ -57,7 +57,7 @@ def start(arguments: list[str], notes: Path, **options: Any) -> Process:
         finally:
             os.close(sender)
         try:
-            facts = parse_json(pipe.read())  # which ends when the program has started
+            facts = parse_json(pipe.read())  # returns once the program has started
         except BaseException:
             Process(supervisor, notes, {"pid": supervisor.pid}).kill()
             raise
@@ -73,10 +73,10 @@ def start(arguments: list[str], notes: Path, **options: Any) -> Process:
 
 
 def adopt(arguments: list[str], notes: Path) -> Process | None:
-    """The program with these arguments that another process has started, if it still runs or has left its exit code.
+    """Return a program that another process started with these arguments, if it is running or has left its exit code.
 
-    There is none if it was killed, or its machine went down; and none on Windows. One that has not begun by now
-    will not begin any more: see ``_settle``.
+    Return None if the program was killed or its machine went down, and on Windows. A program that has not started yet
+    will not start any more; see ``_settle``.
     """
     if sys.platform == "win32":
         return None
@@ -85,25 +85,25 @@ def adopt(arguments: list[str], notes: Path) -> Process | None:
     if facts.get("command") != arguments:
         return None
     process = Process(_Stranger(notes, facts["pid"]), notes, facts)
-    # The last word is written before the lock is let go: it is read after the look at the lock.
+    # The final note is written before the lock is released, so it must be read after the lock is checked.
     if process.has_ended and "code" not in read_notes(notes):
         return None
     return process
 
 
 def _settle(notes: Path) -> None:
-    """Wait for a supervisor that is about to start its program, and stop one that has not got so far.
+    """Wait for a supervisor that is starting its program; otherwise make sure that none starts it later.
 
-    Whoever wanted the run may have been killed a moment ago. What is started anew now must not run twice.
+    The process that requested the run may have been killed a moment ago. The program must not run twice.
     """
     import fcntl
 
     end = time.monotonic() + LONGEST_FAREWELL
-    with notes.open("ab") as file:  # if this creates it, a supervisor to come will find it and give up
+    with notes.open("ab") as file:  # if this creates the file, a later supervisor finds it and gives up
         while not os.fstat(file.fileno()).st_size and time.monotonic() < end:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:  # it is there: its first line says that the program runs
+            except BlockingIOError:  # a supervisor is alive: its first line will say that the program runs
                 time.sleep(0.005)
                 continue
             if not os.fstat(file.fileno()).st_size:
@@ -112,24 +112,25 @@ def _settle(notes: Path) -> None:
 
 
 class Process:
-    """A program under way.
+    """A running program.
 
-    When it ends, and when it is killed, all it has started is killed too: on Linux every descendant, elsewhere on POSIX
-    its process group. On Windows `kill` ends the tree of processes, and what outlives a normal end stays.
+    When the program ends or is killed, all processes that it started are killed too: on Linux all descendants, on other
+    POSIX systems its process group. On Windows, `kill` ends the process tree, and processes that outlive a normal end
+    are left alone.
 
     Parameters
     ----------
-    supervisor : subprocess.Popen, or a process of others
-        The supervisor or, without one, the program.
+    supervisor : subprocess.Popen or _Stranger
+        The supervisor, or the program itself if there is none.
     notes : pathlib.Path
-        The supervisor's notes.
+        File with the notes of the supervisor.
     facts : mapping, optional
-        The first of these notes; None without a supervisor.
+        The first note; None without a supervisor.
 
     Attributes
     ----------
     supervised : bool
-        Whether there is a supervisor, so that another process can find the program again.
+        Whether there is a supervisor, so that another process can adopt the program.
     """
 
     def __init__(
@@ -140,13 +141,13 @@ class Process:
     ) -> None:
         self._supervisor, self._notes = supervisor, notes
         self.supervised = facts is not None
-        # A program without a supervisor leads its own group; so does a supervisor that has not started one yet.
+        # A program without a supervisor leads its own group, and so does a supervisor that has not started one yet.
         self._group: int = (facts or {}).get("program", supervisor.pid)
         self._begun: float = (facts or {}).get("started", time.time())
 
     @property
     def has_ended(self) -> bool:
-        """Whether the program has ended, and what it left behind has been killed."""
+        """Whether the program has ended and the processes that it left behind have been killed."""
         return self._supervisor.poll() is not None
 
     @property
@@ -156,25 +157,25 @@ class Process:
 
     @property
     def code(self) -> int:
-        """How the program ended; the supervisor says it, unless it was killed too or there is none."""
+        """Exit code of the program, from the supervisor's notes if possible."""
         facts = read_notes(self._notes)
         return int(facts["code"]) if "code" in facts else int(self._supervisor.returncode or 0)
 
     @property
     def seconds(self) -> float | None:
-        """How long the program took, if its supervisor says so."""
+        """Run time of the program, from the supervisor's notes; None if unknown."""
         seconds = read_notes(self._notes).get("seconds")
         return None if seconds is None else float(seconds)
 
     def wait(self, timeout: float | None = None) -> None:
-        """Wait for the end; `subprocess.TimeoutExpired` if it does not come in time."""
+        """Wait for the program to end; raise `subprocess.TimeoutExpired` after the timeout."""
         self._supervisor.wait(timeout)
-        # A supervisor without a last word was killed, and its program may live.
+        # A supervisor without a final note was killed, and its program may still be running.
         if self.supervised and "code" not in read_notes(self._notes):
             _signal(-self._group, signal.SIGKILL)
 
     def kill(self) -> None:
-        """End the program and all it has started; nothing happens if it has ended."""
+        """Kill the program and all processes that it started; do nothing if it has ended."""
         if self.has_ended:
             return
         if sys.platform == "win32":
@@ -183,7 +184,7 @@ class Process:
             self._supervisor.wait()
             return
         if self.supervised:
-            _signal(self._supervisor.pid, signal.SIGTERM)  # it knows all that there is to kill
+            _signal(self._supervisor.pid, signal.SIGTERM)  # it knows all processes of the program
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._supervisor.wait(LONGEST_FAREWELL)
         if not self.has_ended:
@@ -194,17 +195,17 @@ class Process:
 
 
 class _Stranger:
-    """The supervisor of a program that another process started, as `subprocess.Popen` would show it."""
+    """The supervisor of a program that another process started, with the interface of `subprocess.Popen`."""
 
     def __init__(self, notes: Path, pid: int) -> None:
         self.pid = pid
         self.returncode: int | None = None
-        self._notes = notes.open("rb")  # the lock can be seen even if the program deletes the file
+        self._notes = notes.open("rb")  # the lock is visible even if the program deletes the file
 
     def poll(self) -> int | None:
-        """None as long as it lives; a dead one has let go of its lock."""
+        """Return None while the supervisor is alive; a dead one has released its lock."""
         if self.returncode is None and not _is_locked(self._notes):
-            self.returncode = -signal.SIGKILL  # if it had ended by itself its notes would say more
+            self.returncode = -signal.SIGKILL  # after a normal end, the notes contain the exit code
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
@@ -217,7 +218,7 @@ class _Stranger:
 
 
 def is_running(notes: Path) -> bool:
-    """Whether the program whose supervisor keeps these notes runs; False where that cannot be told."""
+    """Return whether the program with these notes is running; False if unknown."""
     if sys.platform == "win32" or not notes.is_file():
         return False
     with notes.open("rb") as file:
@@ -225,7 +226,7 @@ def is_running(notes: Path) -> bool:
 
 
 def read_notes(path: Path) -> dict[str, Any]:
-    """The last whole line of a supervisor's notes; nothing if there is none that makes sense."""
+    """Return the last valid line of a supervisor's notes, or an empty dict."""
     if not path.is_file():
         return {}
     for line in reversed(read_tail(path).splitlines()):
@@ -236,7 +237,7 @@ def read_notes(path: Path) -> dict[str, Any]:
 
 
 def _is_sensible(facts: Mapping[str, Any]) -> bool:
-    """Whether notes, which lie where the program can write, are of the kind that a supervisor makes."""
+    """Return whether notes have the format of a supervisor; the program can overwrite them."""
     numbers = (facts.get("pid"), facts.get("program", facts.get("pid")))
     times = (facts.get("started"), facts.get("seconds", 0.0))
     return (
@@ -247,11 +248,11 @@ def _is_sensible(facts: Mapping[str, Any]) -> bool:
 
 
 def _is_locked(notes: BinaryIO) -> bool:
-    """Whether the supervisor that wrote these notes lives."""
+    """Return whether the supervisor that wrote these notes is alive."""
     import fcntl
 
     try:
-        fcntl.flock(notes, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: two that look do not see each other
+        fcntl.flock(notes, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared, so that two readers do not see each other
     except BlockingIOError:
         return True
     fcntl.flock(notes, fcntl.LOCK_UN)
@@ -259,13 +260,13 @@ def _is_locked(notes: BinaryIO) -> bool:
 
 
 def _signal(number: int, which: int) -> None:
-    """Send a signal to a process or, if the number is negative, to a group; those that have gone need none."""
+    """Send a signal to a process or, if the number is negative, to a process group; ignore those that have ended."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(number, which)
 
 
 def _await_end_of_group(number: int) -> None:
-    """Wait until a killed process group has gone; its members are no children of ours that we could wait for."""
+    """Wait until a killed process group has ended; its members are not our children, so we have to poll."""
     end = time.monotonic() + LONGEST_FAREWELL
     with contextlib.suppress(ProcessLookupError, PermissionError):
         while time.monotonic() < end:

@@ -1,8 +1,8 @@
 """An external program as a function of named parameters.
 
-Each run has a directory of its own, in which the program works and which keeps what it was given and what it
-wrote. The program is started from a list of arguments, never through a shell, and a parameter is always one
-piece of one argument, so that no value can be taken for a command.
+Each run has its own working directory, which contains its inputs and outputs. The program is started from a list of
+arguments, never through a shell, and a parameter is always part of one argument, so that no value can be interpreted as
+a command.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ logger = logging.getLogger("tcgp")
 
 PARAMETERS, STDERR, OUTCOME = "parameters.json", "stderr.txt", "outcome.json"
 NOTES = ".supervisor"
-LONGEST_WORDS = 10_000  # characters from the end of an output in which messages are looked for
+LONGEST_WORDS = 10_000  # characters at the end of an output that are searched for messages
 
 Value = float | dict[str, float | None]
 
@@ -45,31 +45,30 @@ class Simulator:
     Parameters
     ----------
     command : sequence of str
-        Program and arguments. ``{name}`` in an argument stands for a parameter, and ``{spec_dir}`` for
-        ``base``; see `Template`. The program itself is fixed.
+        Program and arguments. In arguments, ``{name}`` is replaced by a parameter, and ``{spec_dir}`` by ``base``; see
+        `Template`.
     runs : path
-        Directory that holds the directories of the runs.
+        Parent directory of the directories of the runs.
     stdin : bool
-        Whether the program gets the parameters as a JSON object on standard input. It always finds them in
-        the file ``parameters.json`` of its working directory.
+        Whether to pass the parameters as a JSON object on standard input. They are always in the file
+        ``parameters.json`` in the working directory.
     objective : Objective
-        Where the value is, if there is one.
+        Location of the value, if there is only one.
     timeout : float, optional
-        Seconds after which a run is killed, with all processes it has started.
+        Seconds after which a run is killed, with all processes that it started.
     environment : mapping, optional
-        Environment variables to add.
+        Additional environment variables.
     base : path
-        What a relative path to the program is relative to.
+        Directory for relative paths of the program.
     outputs : mapping or "json", optional
-        Where each of several outputs is, by name: a run then gives a dict, with None for an output that cannot be read.
-        ``"json"`` stands for all numbers at the top level of a JSON object, which is the whole standard output or its
-        last line.
+        Locations of several outputs, by name. A run then returns a dict, with None for outputs that cannot be read.
+        ``"json"`` means all numbers at the top level of a JSON object, which is the whole standard output or its last
+        line.
 
     Notes
     -----
-    A run ends when the program itself ends. Whatever it has started and left behind is killed then, in the background
-    or not: on Linux all its descendants, on other POSIX systems those in its process group; on Windows only a timeout
-    or an interrupt ends them.
+    A run ends when the program itself ends. Processes that it leaves behind are then killed: on Linux all descendants,
+    on other POSIX systems those in its process group. On Windows, only a timeout or an interrupt kills them.
 
     Examples
     --------
@@ -107,7 +106,7 @@ class Simulator:
             raise ValueError(f"outputs must be a mapping, 'json' or None, got {plain(self.outputs)}")
 
     def __call__(self, parameters: Mapping[str, Any]) -> Value:
-        """Run the program and return its value, or its outputs; RunFailed if there is none."""
+        """Run the program and return its value or outputs; raise RunFailed if there are none."""
         run = self.start(parameters)
         try:
             return run.finish()
@@ -116,11 +115,11 @@ class Simulator:
 
     @property
     def names(self) -> set[str]:
-        """Parameters for which the command has placeholders."""
+        """Names of the parameters for which the command has placeholders."""
         return {n for argument in self.command[1:] for n in Template.parse(argument).names} - {"spec_dir"}
 
     def arguments(self, parameters: Mapping[str, Any]) -> list[str]:
-        """Program and arguments of the run with these parameters."""
+        """Return the program and its arguments for these parameters."""
         missing = self.names - set(parameters)
         if missing:
             raise ValueError(f"the command has placeholders for unknown parameters: {sorted(missing)}")
@@ -130,7 +129,7 @@ class Simulator:
         return [program, *(Template.parse(argument).fill(values) for argument in self.command[1:])]
 
     def start(self, parameters: Mapping[str, Any], name: str | None = None) -> Run:
-        """Start a run in a new directory, called ``name`` if that is free."""
+        """Start a run in a new directory, with the given name if it is free."""
         arguments = self.arguments(parameters)
         directory = _new_directory(Path(self.runs), name)
         write_atomically(directory / PARAMETERS, _as_json(dict(parameters)))
@@ -152,9 +151,9 @@ class Simulator:
         return Run(self, directory, arguments, process)
 
     def adopt(self, parameters: Mapping[str, Any], name: str | None) -> Run | None:
-        """The run of that name, if another process has started it with this command and it has ended or still runs.
+        """Return the run with this name, if another process started it with the same command and it can be adopted.
 
-        A run that was killed, or whose machine went down, is not worth adopting. On Windows there is none.
+        Runs that were killed, or whose machine went down, cannot be adopted. On Windows, no run can.
         """
         directory = _last_directory(Path(self.runs), name)
         if directory is None or _read_json(directory / PARAMETERS) != dict(parameters):
@@ -164,9 +163,10 @@ class Simulator:
         return None if process is None else Run(self, directory, arguments, process)
 
     def read_again(self, parameters: Mapping[str, Any], name: str) -> tuple[Value, dict[str, str]] | None:
-        """The value or the outputs that the run of that name left, and why some outputs are None.
+        """Read the value or outputs of a run again, with the reasons why some outputs are None.
 
-        None if there is no such run with these parameters, or it did not end normally; RunFailed if it has no value.
+        Return None if there is no such run with these parameters, or if it did not end normally. Raise RunFailed if it
+        has no value.
         """
         directory = _last_directory(Path(self.runs), name)
         if directory is None or _read_json(directory / PARAMETERS) != dict(parameters):
@@ -181,19 +181,19 @@ class Simulator:
 
 
 class Run:
-    """A run of a simulator, under way.
+    """A run of a simulator.
 
     Attributes
     ----------
     directory : pathlib.Path
-        Where the program works. It keeps ``parameters.json``, ``stdout.txt``, ``stderr.txt`` and, after the
-        run, ``outcome.json``.
+        Working directory of the program. It contains ``parameters.json``, ``stdout.txt``, ``stderr.txt`` and, after
+        the run, ``outcome.json``.
     seconds : float or None
-        How long the run took, once it has finished.
+        Duration of the run, once it has finished.
     reasons : dict
-        Why outputs have no value, by name.
+        Reasons why outputs have no value, by name.
     exit_code : int or None
-        How the program ended, negative for a signal; None as long as it runs, and if it was stopped.
+        Exit code of the program, negative for a signal; None while it is running, and if it was stopped.
     """
 
     def __init__(
@@ -213,12 +213,12 @@ class Run:
 
     @property
     def can_be_adopted(self) -> bool:
-        """Whether another process can take it up if this one ends."""
+        """Whether another process can adopt the run after this one ends."""
         return self._process.supervised
 
     @property
     def words(self) -> str:
-        """The end of what the program wrote to its standard error and output."""
+        """The end of the program's standard error and standard output."""
         parts = []
         for name in (STDERR, STDOUT):
             with contextlib.suppress(OSError):  # the program has deleted it
@@ -226,7 +226,7 @@ class Run:
         return "\n".join(parts)
 
     def finish(self) -> Value:
-        """Wait for the end, and return the value or the outputs; RunFailed if there is none."""
+        """Wait for the run to end, and return its value or outputs; raise RunFailed if there are none."""
         try:
             value = self._value()
         except RunFailed as error:
@@ -236,7 +236,7 @@ class Run:
         return value
 
     def kill(self) -> None:
-        """End the program and what it has started; nothing happens if it has ended."""
+        """Kill the program and all processes that it started; do nothing if it has ended."""
         if not self._process.has_ended:
             self._killed = True
             self._process.kill()
@@ -260,7 +260,7 @@ class Run:
         return outputs
 
     def _record(self, value: Value | None, reason: str | Mapping[str, str] | None) -> None:
-        """Keep what came of the run, beside what it wrote."""
+        """Write the outcome of the run to its directory."""
         seconds = self._process.seconds
         self.seconds = round(time.monotonic() - self._start if seconds is None else seconds, 3)
         outcome = {
@@ -276,18 +276,18 @@ class Run:
             logger.warning("%s could not be written: %s", self.directory / OUTCOME, error.strerror)
 
     def _last_words(self) -> str:
-        """The last line on standard error, which often names the trouble."""
+        """Return the last line of standard error, which often contains the error message."""
         try:
             line = last_line(read_tail(self.directory / STDERR))
         except OSError:  # the program has deleted it
             return ""
-        # The same trouble reads the same in every run: reasons are counted.
+        # Equal errors must have equal messages, because reasons are counted.
         line = line.replace(str(self.directory), ".")
         return f": {printable(shorten(line, 200))}" if line else ""
 
 
 def is_under_way(runs: Path, name: str) -> bool:
-    """Whether the program of the run of that name runs, whoever has started it."""
+    """Return whether the program of this run is running, no matter which process started it."""
     directory = _last_directory(runs, name)
     return directory is not None and is_running(directory / NOTES)
 
@@ -301,7 +301,7 @@ def _read_json(path: Path) -> object:
 
 
 def _last_directory(root: Path, name: str | None) -> Path | None:
-    """The latest of the directories that runs of this name were given."""
+    """Return the latest directory of the runs with this name."""
     if name is None:
         return None
     taken = list(itertools.takewhile(Path.is_dir, (root / candidate for candidate in _directories(name))))
@@ -309,14 +309,14 @@ def _last_directory(root: Path, name: str | None) -> Path | None:
 
 
 def _directories(name: str) -> Iterator[str]:
-    """What the directories of runs of this name are called, in their order."""
+    """Return the directory names of runs with this name, in order."""
     if not name or name in (".", "..") or set(name) & set("/\\\0"):
         raise ValueError(f"{name!r} is not the name of a directory")
     return (name if i == 1 else f"{name}-{i}" for i in itertools.count(1))
 
 
 def _new_directory(root: Path, name: str | None) -> Path:
-    """A directory that did not exist before: a run never mixes with what another one left."""
+    """Create a new directory, so that a run never sees the files of another one."""
     root.mkdir(parents=True, exist_ok=True)
     candidates: Iterator[str]
     if name is None:
@@ -331,7 +331,7 @@ def _new_directory(root: Path, name: str | None) -> Path:
 
 
 def _how_it_ended(code: int) -> str:
-    """An exit code in words; negative ones are signals."""
+    """Describe an exit code; negative codes are signals."""
     if code >= 0:
         return f"exit code {code}"
     try:

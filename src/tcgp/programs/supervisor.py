@@ -1,14 +1,15 @@
-"""Stay with a program until it ends, and write down how, whatever becomes of the process that wanted to know.
+"""Supervise a program until it ends and record how it ended, even if the process that requested it is gone.
 
-A script, ``python -I -S supervisor.py NOTES READY PROGRAM ARGUMENT...``; it imports little, since every run starts it.
-NOTES is a file that it locks as long as it lives. Its last line says what runs and since when and, in the end, how that
-ended: a process that comes later sees by the lock whether the program still runs, and can wait for it. READY is a pipe
-that gets the first of these lines once the program has started, or the error if it cannot. If NOTES is there, or
-somebody writes to it before we do, the run was given up, and no program is started.
+This is a script: ``python -I -S supervisor.py NOTES READY PROGRAM ARGUMENT...``. It imports little, because every run
+starts it. NOTES is a file that the supervisor keeps locked as long as it is alive. The last line of NOTES says what is
+running and since when and, finally, how it ended. The lock tells other processes whether the program is still running,
+so that they can wait for it. READY is a pipe that receives the first line once the program has started, or the error if
+it cannot be started. If NOTES already exists, or another process writes to it first, the run was given up, and no
+program is started.
 
-What the program leaves behind is killed when it ends. SIGTERM kills the program, with all it has started. On Linux that
-takes in processes with a session of their own, because orphans become children of the supervisor; elsewhere it is the
-process group of the program.
+When the program ends, the processes that it left behind are killed. SIGTERM kills the program and all processes that it
+started. On Linux this includes processes in other sessions, because orphans become children of the supervisor; on other
+systems it is the process group of the program.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import sys
 import time
 from typing import Any, TextIO
 
-LONGEST_FAREWELL = 5.0  # seconds that killed processes may take to vanish
+LONGEST_FAREWELL = 5.0  # seconds to wait for killed processes to disappear
 
 PR_SET_CHILD_SUBREAPER = 36  # of linux/prctl.h
 
@@ -40,8 +41,8 @@ def main() -> int:
         fcntl.flock(notes, fcntl.LOCK_EX)
         if os.fstat(notes.fileno()).st_size:
             raise FileExistsError(errno.EEXIST, "the run was given up")
-        # In a session of its own: a program that signals its process group must not reach us. It inherits neither the
-        # notes nor the pipe.
+        # A session of its own, because a program that signals its process group must not reach us. It inherits neither
+        # the notes nor the pipe.
         program = subprocess.Popen(arguments, start_new_session=True)
         facts["program"] = program.pid
         _write(notes, facts)
@@ -53,19 +54,19 @@ def main() -> int:
     code = _wait(program)
     facts |= {"code": code, "seconds": time.monotonic() - start}
     _kill_all(program.pid)
-    with contextlib.suppress(OSError):  # on a full disk the exit status must do
+    with contextlib.suppress(OSError):  # if the disk is full, the exit status has to suffice
         _write(notes, facts)
     return code if code >= 0 else 128 - code
 
 
 def _report(descriptor: int, message: dict[str, Any]) -> None:
-    """Tell the process that wants the run of its start; if that has been killed, the program runs all the same."""
+    """Report the start to the process that requested the run; if it was killed, the program runs anyway."""
     with contextlib.suppress(BrokenPipeError), os.fdopen(descriptor, "w") as pipe:
         pipe.write(json.dumps(message))
 
 
 def _adopt_orphans() -> None:
-    """Become the parent of descendants whose parent ends, where the system knows such a thing."""
+    """Become the parent of orphaned descendants, if the system supports it."""
     if sys.platform == "linux":
         with contextlib.suppress(ImportError, OSError, AttributeError):  # a Python without ctypes
             import ctypes
@@ -74,7 +75,7 @@ def _adopt_orphans() -> None:
 
 
 def _wait(program: subprocess.Popen[bytes]) -> int:
-    """How the program ended. Orphans that end before it are reaped: no zombies gather in a long run."""
+    """Wait for the program and return its exit code; also reap orphans, so that no zombies accumulate."""
     while True:
         pid, status = os.waitpid(-1, 0)
         if pid == program.pid:
@@ -83,13 +84,13 @@ def _wait(program: subprocess.Popen[bytes]) -> int:
 
 
 def _give_up(program: int | None) -> None:
-    """Kill the program and end without a last word: nobody wants its value any more."""
+    """Kill the program and exit without a final note, because its value is no longer needed."""
     _kill_all(program)
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _kill_all(program: int | None) -> None:
-    """Kill the program's process group and all our children; their children become ours as they die."""
+    """Kill the program's process group and all our children, whose children then become ours."""
     if program is not None:
         _kill(-program)
     end = time.monotonic() + LONGEST_FAREWELL
@@ -102,13 +103,13 @@ def _kill_all(program: int | None) -> None:
 
 
 def _kill(number: int) -> None:
-    """Kill a process or, if the number is negative, a group."""
+    """Kill a process or, if the number is negative, a process group."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(number, signal.SIGKILL)
 
 
 def _children() -> list[int]:
-    """Our children, where /proc knows them."""
+    """Return our children, as far as /proc lists them."""
     with contextlib.suppress(OSError), open(f"/proc/self/task/{os.getpid()}/children") as file:
         return [int(number) for number in file.read().split()]
     return []

@@ -15,7 +15,7 @@ from tcgp.experiments.run.store import Store
 
 
 def test_a_killed_worker_costs_no_result(tmp_path):
-    plan = plans.get("methods", replicates=8, iterations=8, problems=("branin",), methods=("GP", "tcGP"))
+    plan = plans.get("methods", replicates=8, iterations=3, problems=("branin",), methods=("GP", "tcGP"))
     with distributed.LocalCluster(
         n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None
     ) as cluster:

@@ -322,6 +322,11 @@ class History:
             raise ValueError(f"{what} has no value to correct: tell it")
         return found
 
+    def check_told(self, x: object) -> Point:
+        """A point of the space, or one that was asked for or told before the space was changed."""
+        outside = self.asked_outside(x) or self.find_outside(x)
+        return self.space.check(x) if outside is None else outside.x
+
     def find_outside(self, x: object) -> Evaluation | None:
         """The evaluation at a point outside the space, as it was told."""
         point = self._as_tuple(x)

@@ -38,7 +38,7 @@ from tcgp.optimizer.settings import (
     wanted_output,
 )
 from tcgp.optimizer.streams import Streams
-from tcgp.space import Point, Space
+from tcgp.space import Space
 
 if TYPE_CHECKING:
     from tcgp.optimizer.result import Result
@@ -154,8 +154,7 @@ class Optimizer(Known):
     def _begin(
         self, space: Space, settings: Settings, streams: Streams, history: History, constraints: Sequence[Any]
     ) -> None:
-        self.settings, self.history = settings, history
-        self._streams = streams
+        self.settings, self.history, self._streams = settings, history, streams
         self._constraints = list(constraints)  # those that are no text
         self._proposer = self._new_proposer(space)
         self._n_missing = 0  # constraints that a journal has not kept
@@ -203,18 +202,14 @@ class Optimizer(Known):
             if len(others) != _constraints_not_kept(campaign):
                 raise _not_kept(_constraints_not_kept(campaign), f", got {len(others)}")
             optimizer = cls._of(campaign, others)
+            optimizer._journal = opened
+            if reoffer:
+                optimizer._reoffered.extend(optimizer.history.pending.values())
+            if space is not None:
+                optimizer.change_space(space)
         except BaseException:
             opened.close()
             raise
-        optimizer._journal = opened
-        if reoffer:
-            optimizer._reoffered.extend(optimizer.history.pending.values())
-        if space is not None:
-            try:
-                optimizer.change_space(space)
-            except BaseException:
-                optimizer.close()
-                raise
         return optimizer
 
     @classmethod
@@ -318,22 +313,10 @@ class Optimizer(Known):
         seconds : float, optional
             How long each evaluation took; only for the report.
         """
-        points, values = [x], [y]
-        if _is_batch(x):
-            if not isinstance(y, Iterable):
-                raise ValueError(f"y must be a list of values, one for each point, got {plain(y)}")
-            points, values = list(x), list(y)  # type: ignore[call-overload]
-            if len(points) != len(values):
-                raise ValueError(f"x and y must have equal lengths, got {len(points)} and {len(values)}")
         self.add_evaluations(
-            Evaluation.of(self._told_point(point), value, reason, seconds, self.history.goals)
-            for point, value in zip(points, values, strict=True)
+            Evaluation.of(self.history.check_told(point), value, reason, seconds, self.history.goals)
+            for point, value in _pairs(x, y)
         )
-
-    def _told_point(self, x: object) -> Point:
-        """A point of the space, or one that was asked for or told before the space was changed."""
-        outside = self.history.asked_outside(x) or self.history.find_outside(x)
-        return self.space.check(x) if outside is None else outside.x
 
     @atomic
     def add_evaluations(self, evaluations: Iterable[Evaluation]) -> int:
@@ -354,12 +337,7 @@ class Optimizer(Known):
                 self.history.add_evaluation(evaluation)
             answered = {evaluation.id for evaluation in new}
             self._reoffered = deque(p for p in self._reoffered if p.id not in answered)
-        for evaluation in new:
-            if evaluation.failed:
-                which = "the evaluation at" if evaluation.id is None else f"run {evaluation.id} at"
-                point = describe_point(self.space, evaluation.x)
-                extra = {"failed_evaluation": evaluation}
-                logger.warning("%s %s failed: %s", which, point, evaluation.reason, extra=extra)
+        _warn_of_failures(new, self.space)
         return len(new)
 
     @atomic
@@ -455,19 +433,14 @@ class Optimizer(Known):
         goals, before = self.settings.goals(new), self.space
         with self._kept({"event": "space", "space": new.to_json()}):
             self.history.change_space(new, goals)
-            queue, improvement = self._proposer.queue, self._proposer.improvement
-            self._proposer = self._new_proposer(new)
-            self._proposer.queue.extend(x for x in queue if new.contains(x))
-            self._proposer.improvement = improvement
+            last, self._proposer = self._proposer, self._new_proposer(new)
+            self._proposer.continue_from(last)
             again = (proposal.id for proposal in self._reoffered)
             self._reoffered = deque(self.history.pending[i] for i in again if i in self.history.pending)
-        changes = zip(parameter_names(new), before.dimensions, new.dimensions, strict=True)
         n, n_outside = len(self.evaluations), len(self.history.outside)
         logger.warning(
             "the space has changed: %s; of %d evaluations %d lie inside and are used, the others are kept",
-            "; ".join(f"{name} was {old} and is now {now}" for name, old, now in changes if old != now),
-            n + n_outside,
-            n,
+            *(_changes(before, new), n + n_outside, n),
         )
 
     @atomic
@@ -518,18 +491,24 @@ class Optimizer(Known):
             self._journal.check_open()
 
     def _start_journal(self, path: str | os.PathLike[str]) -> None:
-        journal = Journal(path)
-        if journal.record is not None:
-            journal.close()
-            raise JournalError(
-                f"the journal {str(path)!r} exists already; continue it with tcgp.Optimizer.resume, "
-                "or choose another file"
-            )
+        journal = _new_journal(path)
         header = {"space": self.space.to_json(), "settings": asdict(self.settings), "seed": self.seed}
         if self._constraints:
             header["constraints_not_kept"] = len(self._constraints)
         journal.start({"software": f"tcgp {__version__}", **header})
         self._journal = journal
+
+
+def _new_journal(path: str | os.PathLike[str]) -> Journal:
+    """A journal without a record yet."""
+    journal = Journal(path)
+    if journal.record is not None:
+        journal.close()
+        raise JournalError(
+            f"the journal {str(path)!r} exists already; continue it with tcgp.Optimizer.resume, "
+            "or choose another file"
+        )
+    return journal
 
 
 def _constraints_not_kept(campaign: Campaign) -> int:
@@ -551,3 +530,30 @@ def _is_batch(x: object) -> bool:
     if not isinstance(x, list | tuple) or not x:
         return False
     return all(isinstance(item, list | tuple | np.ndarray | Mapping) for item in x)
+
+
+def _pairs(x: object, y: object) -> list[tuple[Any, Any]]:
+    """Points and their values, of one point or of several."""
+    if not _is_batch(x):
+        return [(x, y)]
+    if not isinstance(y, Iterable):
+        raise ValueError(f"y must be a list of values, one for each point, got {plain(y)}")
+    points, values = list(x), list(y)  # type: ignore[call-overload]
+    if len(points) != len(values):
+        raise ValueError(f"x and y must have equal lengths, got {len(points)} and {len(values)}")
+    return list(zip(points, values, strict=True))
+
+
+def _warn_of_failures(evaluations: Iterable[Evaluation], space: Space) -> None:
+    for evaluation in evaluations:
+        if evaluation.failed:
+            which = "the evaluation at" if evaluation.id is None else f"run {evaluation.id} at"
+            point = describe_point(space, evaluation.x)
+            extra = {"failed_evaluation": evaluation}
+            logger.warning("%s %s failed: %s", which, point, evaluation.reason, extra=extra)
+
+
+def _changes(before: Space, after: Space) -> str:
+    """The parameters that differ between two spaces, in words."""
+    changes = zip(parameter_names(after), before.dimensions, after.dimensions, strict=True)
+    return "; ".join(f"{name} was {old} and is now {now}" for name, old, now in changes if old != now)

@@ -86,6 +86,11 @@ class Proposer:
 
         return Acquisition(self.space, self.settings, self.history, self.streams, self.region)
 
+    def continue_from(self, other: Proposer) -> None:
+        """Take over what another proposer, of another space, was asked for."""
+        self.queue.extend(x for x in other.queue if self.space.contains(x))
+        self.improvement = other.improvement
+
     def forget_models(self) -> None:
         """Start afresh from the history: its data are others now."""
         self.__dict__.pop("acquisition", None)

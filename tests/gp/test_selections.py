@@ -10,7 +10,7 @@ from tcgp import GaussianProcess, RelaxedGaussianProcess, problems
 from tcgp.gp.kernels import SMOOTHNESSES, correlation
 from tcgp.gp.likelihood import ConcentratedLikelihood, LengthscalePrior, PooledPrior
 from tcgp.gp.relaxed import RelaxedLikelihood
-from tcgp.gp.selection import selection_prior
+from tcgp.gp.selection import SCAN_DATA, selection_prior
 
 LOG_RHO = np.log([0.4, 0.8, 2.0])
 PRIOR = LengthscalePrior(0.7, 1.3)
@@ -200,6 +200,17 @@ def test_no_other_start_ends_better(model):
             start[2] = min(start[2], 1.0)
         other = model.fit(X, y, bounds=[(-2.0, 2.0)] * 2, start=start).objective_
         assert other < best + 1e-2
+
+
+@pytest.mark.parametrize("function", ["goldstein-price", "michalewicz4"])
+def test_a_scan_of_a_part_of_many_data_ends_where_one_of_all_does(function, monkeypatch):
+    problem = problems.get(function)
+    X = np.random.default_rng(0).uniform(*problem.bounds.T, (SCAN_DATA + 20, problem.dim))
+    y = problem.fun(X)
+    part = GaussianProcess().fit(X, y, bounds=problem.bounds).log_likelihood_
+    monkeypatch.setattr("tcgp.gp.selection.SCAN_DATA", len(X))
+    whole = GaussianProcess().fit(X, y, bounds=problem.bounds).log_likelihood_
+    assert part == pytest.approx(whole, abs=0.5)
 
 
 @pytest.mark.parametrize("model", EVERY)

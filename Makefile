@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# How many processes run the tests; on two cores three take longer than two.
+# How many processes run the tests.
 JOBS ?= 2
 
 .PHONY: demo test browser docs release-check clean

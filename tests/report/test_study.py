@@ -56,7 +56,8 @@ def test_trials_are_shown_in_the_units_of_the_study(tmp_path: Path, direction: s
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
 def test_the_best_trial_keeps_the_constraints_of_the_study(tmp_path: Path, direction: str) -> None:
     def with_constraints(trial: optuna.Trial) -> float:
-        x, y = trial.suggest_float("x", 0.0, 1.0), trial.suggest_float("y", 0.0, 1.0)
+        # Names that the report would give to the outputs.
+        x, y = trial.suggest_float("value", 0.0, 1.0), trial.suggest_float("constraint_1", 0.0, 1.0)
         trial.set_user_attr("limits", (x + y - 1.2, 0.8 - x - y))
         if trial.number == 5:
             raise optuna.TrialPruned
@@ -69,7 +70,7 @@ def test_the_best_trial_keeps_the_constraints_of_the_study(tmp_path: Path, direc
     study.optimize(with_constraints, n_trials=30)
     report_from_study(study, tmp_path / "study.html")
     data = embedded(tmp_path / "study.html")
-    assert [c["text"] for c in data["constraints"]] == ["constraint_0 <= 0", "constraint_1 <= 0"]
+    assert [c["text"] for c in data["constraints"]] == ["constraint_0 <= 0", "constraint_1_ <= 0"]
     assert float(data["best"][0]["y"]) == study.best_value
     assert study.best_value != {"minimize": min, "maximize": max}[direction](
         trial.value for trial in study.trials if trial.value is not None

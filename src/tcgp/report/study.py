@@ -16,7 +16,6 @@ from tcgp.space import Categorical, Dimension, Integer, Real, Space
 
 __all__ = ["report_from_study"]
 
-OBJECTIVE = "value"  # the name of the objective beside the constraints
 MOST_STEPS = 1000  # of a parameter with a step, which is shown with a label for each
 
 
@@ -54,12 +53,14 @@ def report_from_study(
     if not distributions:
         raise ValueError("study must have complete trials with parameters in common, got none")
     constraints = [constraints_of(trial) if trial.state.name == "COMPLETE" else {} for trial in trials]
-    outputs = _output_names({key for values in constraints for key in values})
+    keys = sorted({key for values in constraints for key in values})
+    objective, *names = _output_names(["value", *(f"constraint_{key}" for key in keys)], distributions)
+    outputs = dict(zip(keys, names, strict=True))
     optimizer = Optimizer(
         Space({name: _dimension(distribution) for name, distribution in distributions.items()}),
         method=method,
         maximize=study.directions[0].name == "MAXIMIZE",
-        objective=OBJECTIVE if outputs else None,
+        objective=objective if outputs else None,
         constraints=[f"{output} <= 0" for output in outputs.values()],
         n_initial=1,
         rng=0,
@@ -67,7 +68,7 @@ def report_from_study(
     origins: list[tuple[int | None, str]] = []
     for trial, values in zip(trials, constraints, strict=True):
         limits = {output: values.get(key, math.nan) for key, output in outputs.items()}
-        if trial.state.is_finished() and _tell(optimizer, trial, distributions, limits):
+        if trial.state.is_finished() and _tell(optimizer, trial, distributions, objective, limits):
             origins.append((trial.number, "Optuna"))
     data = report_data(
         optimizer,
@@ -82,26 +83,31 @@ def report_from_study(
     write_atomically(path, render(data))
 
 
-def _output_names(keys: Iterable[str]) -> dict[str, str]:
-    """Names that a constraint can mention, for the constraints of a study."""
-    names: dict[str, str] = {}
-    for key in sorted(keys):
-        name = "constraint_" + re.sub(r"\W", "_", key, flags=re.ASCII)
-        while name in names.values():
+def _output_names(wanted: Iterable[str], taken: Iterable[str]) -> list[str]:
+    """Names that a constraint can mention, and that no parameter has."""
+    names, known = [], set(taken)
+    for text in wanted:
+        name = re.sub(r"\W", "_", text, flags=re.ASCII)
+        while name in known:
             name += "_"
-        names[key] = name
+        names.append(name)
+        known.add(name)
     return names
 
 
 def _tell(
-    optimizer: Optimizer, trial: Any, distributions: Mapping[str, Any], limits: Mapping[str, float]
+    optimizer: Optimizer,
+    trial: Any,
+    distributions: Mapping[str, Any],
+    objective: str,
+    limits: Mapping[str, float],
 ) -> bool:
     """Add a trial to the optimizer; False if it does not belong to the space, or repeats a point."""
     if not set(distributions) <= set(trial.params):
         return False
     n = len(optimizer.evaluations)
     value = trial.values[0] if trial.state.name == "COMPLETE" else None
-    outcome = {OBJECTIVE: value, **limits} if limits and value is not None else value
+    outcome = {objective: value, **limits} if limits and value is not None else value
     reason = trial.system_attrs.get("fail_reason") or trial.state.name.lower()
     try:
         x = [_coordinate(d, trial.params[name]) for name, d in distributions.items()]

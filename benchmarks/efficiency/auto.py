@@ -3,8 +3,8 @@
     python benchmarks/efficiency/auto.py run SET METHOD... [--seeds 5] [--iterations 60] [--n0 PER_DIMENSION]
     python benchmarks/efficiency/auto.py report SET METHOD... [--at 30 60 100] [--reference auto]
 
-SET is ``tuning`` (the paper's functions, n0 = 10 d) or ``validation`` (others, n0 = 3 d), or names of functions. A
-method is one of `tcgp.fit_model`, with options as in ``tcgp:delta=0.1``, or ``peer:botorch``, ``peer:optuna``.
+SET is ``tuning`` (the paper's functions, n0 = 10 d), ``validation`` (others, n0 = 3 d), ``second-tuning`` or
+``second-validation`` (BBOB and classics, n0 = 3 d), or names of functions. A method is one of `tcgp.fit_model`, with options as in ``tcgp:delta=0.1``, or ``peer:botorch``, ``peer:optuna``.
 Runs are kept in ``--store``, in the format of runs.py; a run that is there already is not repeated unless more
 iterations are asked for, so that a stopped benchmark continues where it was. Seeds 0, 1, ... give each function the
 same designs whatever the method.
@@ -55,7 +55,12 @@ VARIANTS = {
 }
 PORTFOLIOS.update({name: replace(PORTFOLIOS["auto"], members=members) for name, members in VARIANTS.items()})
 
-SETS = {"tuning": (functions.TUNING, 10), "validation": (functions.VALIDATION, 3)}
+SETS = {
+    "tuning": (functions.TUNING, 10),
+    "validation": (functions.VALIDATION, 3),
+    "second-tuning": (functions.SECOND_TUNING, 3),
+    "second-validation": (functions.SECOND_VALIDATION, 3),
+}
 STORE = Path(__file__).parent / "results" / "auto.csv"
 SOLVED = 1e-6  # regrets below this share of the regret of a random point count as this: solved
 Runs = Mapping[Key, Run]

@@ -4,10 +4,11 @@
     python benchmarks/efficiency/auto.py report SET METHOD... [--at 30 60 100] [--reference auto]
 
 SET is ``tuning`` (the paper's functions, n0 = 10 d), ``validation`` (others, n0 = 3 d), ``second-tuning`` or
-``second-validation`` (BBOB and classics, n0 = 3 d), or names of functions. A method is one of `tcgp.fit_model`, with options as in ``tcgp:delta=0.1``, or ``peer:botorch``, ``peer:optuna``.
-Runs are kept in ``--store``, in the format of runs.py; a run that is there already is not repeated unless more
-iterations are asked for, so that a stopped benchmark continues where it was. Seeds 0, 1, ... give each function the
-same designs whatever the method.
+``second-validation`` (BBOB and classics, n0 = 3 d), or names of functions. A method is one of `tcgp.fit_model`, with
+options as in ``tcgp:delta=0.1``, or ``peer:botorch``, ``peer:optuna``, ``peer:egobox``, ``peer:trego``. Runs are kept
+in ``--store``, in the format of runs.py; a run that is there already is not repeated unless more iterations are asked
+for, so that a stopped benchmark continues where it was. Seeds 0, 1, ... give each function the same designs whatever
+the method.
 """
 
 from __future__ import annotations

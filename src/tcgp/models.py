@@ -11,6 +11,7 @@ from tcgp._text import plain
 from tcgp._typing import ArrayLike, FloatArray, RandomState
 from tcgp.criteria import formulas
 from tcgp.gp import LeaveOneOut
+from tcgp.gp.additive import AdditiveGaussianProcess
 from tcgp.gp.interpolator import Interpolator
 from tcgp.laws import Law
 from tcgp.laws.recalibrated import RecalibratedNormal
@@ -158,7 +159,11 @@ class Model:
             "lengthscales": self.lengthscales.tolist(),
             "threshold": self.threshold,
         }
-        return {**state, "nugget": self.interpolator.nugget_} if self.interpolator.learns_nugget else state
+        if self.interpolator.learns_nugget:
+            state["nugget"] = self.interpolator.nugget_
+        if isinstance(self.interpolator, AdditiveGaussianProcess):
+            state["kernel"] = self.interpolator.parameters_.tolist()
+        return state
 
     def predict(self, X: ArrayLike) -> Prediction:
         """Predictive distributions at the rows of X, of shape (m, d)."""

@@ -12,7 +12,19 @@ from tcgp.cli.console import UNUSABLE, complain, parse_duration
 
 __all__ = ["arrange", "build_parser"]
 
-METHODS = ("auto", "gp", "tcgp", "tcgp-occ", "tcgp-thres", "bcrgp", "ongp", "regp", "tcregp", "gp-nugget")
+METHODS = (
+    "auto",
+    "gp",
+    "tcgp",
+    "tcgp-occ",
+    "tcgp-thres",
+    "bcrgp",
+    "ongp",
+    "regp",
+    "tcregp",
+    "gp-nugget",
+    "gp-additive",
+)
 
 MAIN_EPILOG = """\
 start here:

@@ -137,21 +137,14 @@ class Interpolator:
                 restricted=self.selection == "reml",
             )
             theta = self._select(likelihood, units, start, refine)
-            rho, z = np.exp(theta[:dim]), likelihood.complete(theta)
+            rho, z = np.exp(theta), likelihood.complete(theta)
             freedom = likelihood.degrees_of_freedom
             if likelihood.learns_nugget:
-                nugget = float(np.exp(theta[-1]))
+                rho, nugget = rho[:-1], float(rho[-1])
             if self.selection != "ml":
                 objective = -likelihood.value(theta)
-        posterior = Posterior.condition(
-            points,
-            z,
-            rho,
-            self.smoothness,
-            mean=mean,
-            variance=variance,
-            nuggets=nugget,
-            degrees_of_freedom=freedom,
+        posterior = self._condition(
+            points, z, rho, mean=mean, variance=variance, nuggets=nugget, degrees_of_freedom=freedom
         )
         if posterior.factor.nugget:
             logger.debug("the correlation matrix needed a nugget of %g", posterior.factor.nugget)
@@ -169,6 +162,12 @@ class Interpolator:
     ) -> ConcentratedLikelihood:
         """What selects the lengthscales, in normalized units; options as in `ConcentratedLikelihood`."""
         return ConcentratedLikelihood(points, z, self.smoothness, **options)
+
+    def _condition(
+        self, points: FloatArray, z: FloatArray, parameters: FloatArray, **options: Any
+    ) -> Posterior:
+        """The process given the data and the parameters of its kernel; options as in `Posterior.condition`."""
+        return Posterior.condition(points, z, parameters, self.smoothness, **options)
 
     def _set_posterior(self, posterior: Posterior, units: Units, X: FloatArray, y: FloatArray) -> None:
         """Store what the fit learned, in user units."""
@@ -192,7 +191,7 @@ class Interpolator:
         """Log-lengthscales, and log-nugget if it is learned, in units of the box; ``start`` in the user's."""
         first = None
         if start is not None:
-            width = np.append(units.x_width, [1.0] * likelihood.learns_nugget)
+            width = self._start_units(units)
             first = np.log(check_lengthscales(start, len(width), "start") / width)
         return select_lengthscales(
             likelihood,
@@ -202,6 +201,10 @@ class Interpolator:
             longest=self.longest,
             refine=refine,
         )
+
+    def _start_units(self, units: Units) -> FloatArray:
+        """Units of the numbers that a warm start gives."""
+        return np.append(units.x_width, [1.0] * self.learns_nugget)
 
     @property
     def learns_nugget(self) -> bool:
@@ -272,15 +275,7 @@ class Interpolator:
         old, units = self.posterior_, self.units_
         values = units.y_to_unit(all_y)
         values[: len(old.z)] = old.z  # a relaxed value stays as it is
-        posterior = Posterior.condition(
-            units.x_to_unit(all_X),
-            values,
-            old.lengthscales,
-            old.p,
-            mean=old.mean,
-            variance=old.variance,
-            nuggets=np.append(old.nuggets, np.zeros(len(values) - len(old.z))),
-        )
+        posterior = old.extended(units.x_to_unit(all_X), values)
         other = copy.copy(self)
         other._set_posterior(posterior, units, all_X, all_y)
         return other

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,6 +16,10 @@ from tcgp.gp.kernels import correlation, correlation_and_slope
 from tcgp.gp.posterior import Factorization, factorize, solve_mean
 
 __all__ = ["ConcentratedLikelihood", "LengthscalePrior", "PooledPrior", "Prior", "evenly"]
+
+# Of a learned nugget, as a share of the process variance: at 1 half of the variance is called ripples.
+_NUGGET_RANGE = (1e-8, 1.0)
+_NUGGET_STARTS = (1e-6, 1e-3, 1e-1)
 
 # Numbers up to which the squared differences are kept: 32 MiB.
 STORED = 2**22
@@ -53,7 +58,7 @@ class PooledPrior:
         return float(deviation @ deviation) / (2.0 * self.variance), deviation / self.variance
 
 
-class _SquaredDifferences:
+class SquaredDifferences:
     """Squared differences of all pairs of rows of X, coordinate by coordinate: kept, or made again where many."""
 
     def __init__(self, X: FloatArray) -> None:
@@ -62,6 +67,14 @@ class _SquaredDifferences:
         self._kept: FloatArray | None = None  # (d, pairs)
         if n * (n - 1) // 2 * dim <= STORED:
             self._kept = np.array([pdist(column[:, None], "sqeuclidean") for column in X.T])
+
+    def of(self, j: int) -> FloatArray:
+        """Those of one coordinate."""
+        if self._kept is not None:
+            kept: FloatArray = self._kept[j]
+            return kept
+        differences: FloatArray = pdist(self._X[:, [j]], "sqeuclidean")
+        return differences
 
     def sums(self, weights: FloatArray) -> FloatArray:
         """Sums over the coordinates with weights (d,), for each pair."""
@@ -114,6 +127,8 @@ class ConcentratedLikelihood:
     dominate at n of about 100.
     """
 
+    rough_descents = (3, 12)  # fewest and most short descents that begin a search without a warm start
+
     def __init__(
         self,
         X: FloatArray,
@@ -131,7 +146,7 @@ class ConcentratedLikelihood:
         self.nugget, self.prior = nugget, prior
         self.restricted: bool = restricted and mean is None
         self.n_evaluations = 0
-        self._differences = _SquaredDifferences(X)
+        self._differences = SquaredDifferences(X)
         rows, columns = np.triu_indices(self.n, 1)
         self._pairs = rows * self.n + columns  # positions of the pairs in a flat n x n matrix
 
@@ -139,6 +154,18 @@ class ConcentratedLikelihood:
     def learns_nugget(self) -> bool:
         """Whether the last parameter is the logarithm of the nugget."""
         return self.nugget is None
+
+    @property
+    def other_bounds(self) -> list[tuple[float, float]]:
+        """Bounds of the parameters after the log-lengthscales."""
+        return (
+            [(float(np.log(_NUGGET_RANGE[0])), float(np.log(_NUGGET_RANGE[1])))] if self.learns_nugget else []
+        )
+
+    @property
+    def other_starts(self) -> Sequence[FloatArray]:
+        """Values of these to begin a search with."""
+        return [np.log([nugget]) for nugget in _NUGGET_STARTS] if self.learns_nugget else [np.empty(0)]
 
     @property
     def degrees_of_freedom(self) -> int:
@@ -162,7 +189,7 @@ class ConcentratedLikelihood:
         nll = self._nll(quadratic, factor.log_determinant)[0]
         if self.restricted:
             nll += self._restriction(factor)[0]
-        return nll if self.prior is None else nll + self.prior.penalty(theta[: self.dim])[0]
+        return nll if self.prior is None else nll + self.prior.penalty(self._kernel_parameters(theta))[0]
 
     def complete(self, theta: FloatArray) -> FloatArray:
         """The values that the likelihood is of: the data."""
@@ -175,9 +202,8 @@ class ConcentratedLikelihood:
     def value_and_gradient(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """NLL and its gradient with respect to theta."""
         self.n_evaluations += 1
-        log_rho, nugget = theta[: self.dim], self._nugget_at(theta)
-        inverse_squares = np.exp(-2.0 * log_rho)
-        k, q = correlation_and_slope(self._differences.sums(inverse_squares), self.p)
+        nugget = self._nugget_at(theta)
+        k, slopes = self._pairs_and_slopes(theta)
         K = self._matrix(k, nugget)
         factor = factorize(K)
         a, quadratic = self._solve(K, factor)
@@ -187,10 +213,9 @@ class ConcentratedLikelihood:
         contrast = dsyr(-1.0 / variance, a, a=inverse, lower=1, overwrite_a=1)  # K^-1 - a a' / sigma^2
         if b is not None:
             contrast = dsyr(-1.0 / b.sum(), b, a=contrast, lower=1, overwrite_a=1)
-        q *= contrast.T.ravel()[self._pairs]
-        gradient = self._differences.moments(q) * inverse_squares
+        gradient = slopes(contrast.T.ravel()[self._pairs])
         if self.prior is not None:
-            penalty, slope = self.prior.penalty(log_rho)
+            penalty, slope = self.prior.penalty(self._kernel_parameters(theta))
             nll, gradient = nll + penalty, gradient + slope
         if self.learns_nugget:
             gradient = np.append(gradient, 0.5 * nugget * contrast.diagonal().sum())
@@ -198,8 +223,25 @@ class ConcentratedLikelihood:
 
     def correlation_matrix(self, theta: FloatArray) -> FloatArray:
         """Correlation matrix with its nugget: lower triangle, Fortran order."""
-        k = correlation(self._differences.sums(np.exp(-2.0 * theta[: self.dim])), self.p)
-        return self._matrix(k, self._nugget_at(theta))
+        return self._matrix(self._pair_correlations(theta), self._nugget_at(theta))
+
+    def _pair_correlations(self, theta: FloatArray) -> FloatArray:
+        """Correlations of all pairs."""
+        return correlation(self._differences.sums(np.exp(-2.0 * theta[: self.dim])), self.p)
+
+    def _pairs_and_slopes(self, theta: FloatArray) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
+        """Correlations of all pairs, and what gives the gradient of their sum with weights (pairs,)."""
+        inverse_squares = np.exp(-2.0 * theta[: self.dim])
+        k, q = correlation_and_slope(self._differences.sums(inverse_squares), self.p)
+
+        def slopes(weights: FloatArray) -> FloatArray:
+            return self._differences.moments(q * weights) * inverse_squares
+
+        return k, slopes
+
+    def _kernel_parameters(self, theta: FloatArray) -> FloatArray:
+        """The parameters without the nugget."""
+        return theta[:-1] if self.learns_nugget else theta
 
     def _nugget_at(self, theta: FloatArray) -> float:
         return float(np.exp(theta[-1])) if self.nugget is None else self.nugget

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +15,8 @@ from tcgp._typing import FloatArray
 from tcgp.gp.kernels import correlation, correlation_and_slope
 
 __all__ = ["Factorization", "LeaveOneOut", "Posterior", "factorize", "solve_mean"]
+
+Gradient = Callable[[FloatArray], FloatArray]
 
 # Points predicted at once: the (n, block) matrices stay in the cache for n of a few hundred.
 _BLOCK = 1024
@@ -147,6 +150,13 @@ class Posterior:
             variance = max(quadratic / (degrees_of_freedom or len(z)), np.finfo(float).tiny)
         return cls(X, z, lengthscales, mean, variance, p, factor, a, np.broadcast_to(nuggets, len(z)))
 
+    def extended(self, X: FloatArray, z: FloatArray) -> Posterior:
+        """The same process conditioned on all of (X, z), of which its data are the first."""
+        nuggets = np.append(self.nuggets, np.zeros(len(z) - len(self.z)))
+        return Posterior.condition(
+            X, z, self.lengthscales, self.p, mean=self.mean, variance=self.variance, nuggets=nuggets
+        )
+
     @cached_property
     def L_inverse(self) -> FloatArray:
         """Explicit L^-1: products with it run at matrix-product speed, triangular solves do not."""
@@ -162,9 +172,7 @@ class Posterior:
         mean, reduction = np.empty(len(X)), np.empty(len(X))
         for start in range(0, len(X), _BLOCK):
             block = slice(start, start + _BLOCK)
-            k = correlation(
-                cdist(X[block] / self.lengthscales, self._scaled, "sqeuclidean"), self.p
-            )  # (m, n)
+            k = self._correlation(X[block])  # (m, n)
             mean[block] = k @ self.a
             v = dtrmm(1.0, self.L_inverse, k.T, lower=1, overwrite_b=1)  # (n, m)
             reduction[block] = np.einsum("ij,ij->j", v, v)
@@ -176,24 +184,33 @@ class Posterior:
 
         Where the standard deviation is zero it has a cusp; its gradient is returned as zero there.
         """
-        scaled = X / self.lengthscales
-        k, q = correlation_and_slope(cdist(scaled, self._scaled, "sqeuclidean"), self.p)  # (m, n)
+        k, gradient = self._correlation_and_gradient(X)  # (m, n)
         mean = k @ self.a + self.mean
         v = dtrmm(1.0, self.L_inverse, k.T, lower=1)  # (n, m)
         variance = self.variance * np.maximum(1.0 - np.einsum("ij,ij->j", v, v), 0.0)
         sd = np.sqrt(variance)
         w = dtrmm(1.0, self.L_inverse, v, lower=1, trans_a=1, overwrite_b=1).T  # (m, n): K^-1 k
-        mean_gradient = self._correlation_gradient(scaled, q * self.a)
-        half_reduction_gradient = self._correlation_gradient(scaled, q * w)
+        mean_gradient, half_reduction_gradient = gradient(self.a), gradient(w)
         scale = np.divide(-self.variance, sd, out=np.zeros_like(sd), where=sd > 0.0)
         return mean, sd, mean_gradient, half_reduction_gradient * scale[:, None]
 
-    def _correlation_gradient(self, scaled: FloatArray, weights: FloatArray) -> FloatArray:
-        """Gradient of ``sum_i c_i k(x, X_i)`` at each x, given ``weights = q c`` of shape (m, n)."""
-        gradient: FloatArray = weights @ self._scaled
-        gradient -= weights.sum(axis=1)[:, None] * scaled
-        gradient /= self.lengthscales
-        return gradient
+    def _correlation(self, X: FloatArray) -> FloatArray:
+        """Correlations of the rows of X with the data, of shape (m, n)."""
+        return correlation(cdist(X / self.lengthscales, self._scaled, "sqeuclidean"), self.p)
+
+    def _correlation_and_gradient(self, X: FloatArray) -> tuple[FloatArray, Gradient]:
+        """The same, and what gives the gradients (m, d) of ``sum_i c_i k(x, X_i)`` for c of shape (n,) or (m, n)."""
+        scaled = X / self.lengthscales
+        k, q = correlation_and_slope(cdist(scaled, self._scaled, "sqeuclidean"), self.p)
+
+        def gradient(c: FloatArray) -> FloatArray:
+            weights = q * c
+            found: FloatArray = weights @ self._scaled
+            found -= weights.sum(axis=1)[:, None] * scaled
+            found /= self.lengthscales
+            return found
+
+        return k, gradient
 
     def leave_one_out(self) -> LeaveOneOut:
         """Closed form: mean_i = z_i - a_i / (K^-1)_ii and variance_i = sigma^2 / (K^-1)_ii."""

@@ -39,7 +39,6 @@ _SCAN_RANGE = (0.05, 100.0)
 _SCAN_SIZE = 28
 # Few data make many optima: 12 starts at n = 10 d, 4 at n = 30 d.
 _ROUGH_WORK = 120
-_ROUGH_DESCENTS = (3, 12)
 _ROUGH_ITERATIONS = 8
 _HOPELESS = 5.0  # what full descents seldom make up for, in units of NLL; or one for each lengthscale
 # Relative, in NLL. Refits follow one another: what one leaves is the next one's to find.
@@ -55,9 +54,6 @@ _COLD_ITERATIONS = 60
 _REFINING_WORK = 2e10
 _SAME_BASIN = 0.5  # in log-lengthscale
 _LONG = float(np.log(20.0))
-# Of a learned nugget, as a share of the process variance: at 1 half of the variance is called ripples.
-_NUGGET_RANGE: Interval = (1e-8, 1.0)
-_NUGGET_STARTS = (1e-6, 1e-3, 1e-1)
 
 
 def selection_prior(selection: str, dim: int, prior: tuple[float, float] | None = None) -> Prior | None:
@@ -116,17 +112,16 @@ def select_lengthscales(
     """
     bounds = [log_rho_bounds(likelihood.n, likelihood.dim, shortest, longest)] * likelihood.dim
     candidates = _candidates(likelihood.dim) if start is None else ()
-    if likelihood.learns_nugget:
-        bounds.append((float(np.log(_NUGGET_RANGE[0])), float(np.log(_NUGGET_RANGE[1]))))
-        nuggets = itertools.cycle(np.log(_NUGGET_STARTS))
-        candidates = tuple(np.append(candidate, next(nuggets)) for candidate in candidates)
+    bounds += likelihood.other_bounds
+    starts = itertools.cycle(likelihood.other_starts)
+    candidates = tuple(np.append(candidate, next(starts)) for candidate in candidates)
     if start is not None and not refine:
         return _clip(start, bounds)
     if start is not None:
         few = _MANY_DATA_ITERATIONS if likelihood.n >= _MANY_DATA else 200
         return _refine(likelihood, start, bounds, few)
     if likelihood.n <= SCAN_DATA:
-        n_rough = int(np.clip(_ROUGH_WORK * likelihood.dim // likelihood.n, *_ROUGH_DESCENTS))
+        n_rough = int(np.clip(_ROUGH_WORK * likelihood.dim // likelihood.n, *likelihood.rough_descents))
         hopeless = max(_HOPELESS, likelihood.dim)
         return _optima(likelihood, candidates, bounds, n_starts, n_rough=n_rough, hopeless=hopeless)[0]
     # The optima of a part of the data are near those of a part three times as large, and of all in the end. Which of

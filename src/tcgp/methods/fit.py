@@ -13,6 +13,7 @@ from tcgp._bounds import check_bounds
 from tcgp._quantiles import quantile
 from tcgp._typing import ArrayLike, Bounds, FloatArray, RandomState
 from tcgp.gp import GaussianProcess, LeaveOneOut, RelaxedGaussianProcess
+from tcgp.gp.additive import AdditiveGaussianProcess
 from tcgp.gp.interpolator import Interpolator
 from tcgp.gp.units import check_data
 from tcgp.laws import Law, Normal
@@ -65,7 +66,8 @@ def fit_model(
         ``"tcgp-occ"``, ``"tcgp-thres"``: only occurrence or only the shape below the threshold is calibrated;
         ``"bcrgp"``: calibrated globally; ``"ongp"``: recalibrated online; ``"regp"``: relaxed above a
         threshold. Our own, not in the paper: ``"tcregp"``: tail calibration of the relaxed GP; ``"gp-nugget"``: a GP
-        that smooths, with a nugget fitted with the lengthscales; ``"auto"``: of tcGP and reGP the one that predicts
+        that smooths, with a nugget fitted with the lengthscales; ``"gp-additive"``: a GP with a covariance for each
+        coordinate beside the common one; ``"auto"``: of tcGP and reGP the one that predicts
         low values best by leave-one-out (an `Optimizer` lets these two and ``"gp-nugget"`` take turns).
     bounds : (d, 2) array, optional
         The box; weights refer to the uniform distribution on it. By default the range of the data.
@@ -256,7 +258,10 @@ def _fit_interpolator(
     """
 
     def fit(start: ArrayLike | None, refine: bool = True) -> Interpolator:
-        given = {name: settings[name] for name in ("smoothness", "selection", "shortest", "longest")}
+        names = ("smoothness", "selection", "shortest", "longest")
+        given = {name: settings[name] for name in names if name in settings}
+        if recipe.additive:
+            return AdditiveGaussianProcess(**given).fit(X, y, bounds=bounds, start=start, refine=refine)
         if not recipe.relaxed:
             nugget = None if recipe.learns_nugget else 0.0
             return GaussianProcess(**given, nugget=nugget).fit(
@@ -267,7 +272,7 @@ def _fit_interpolator(
         threshold = float(quantile(y, above(level, min(max(delta, share), 1.0), y)))
         return RelaxedGaussianProcess(threshold, **given).fit(X, y, bounds=bounds, start=start, refine=refine)
 
-    n, start = len(y), state.get("lengthscales")
+    n, start = len(y), state.get("kernel" if recipe.additive else "lengthscales")
     if start is None:
         return fit(None), n
     if recipe.learns_nugget:

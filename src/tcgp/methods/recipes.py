@@ -28,12 +28,15 @@ class Recipe:
         Whether the interpolator is the relaxed GP.
     learns_nugget : bool
         Whether the GP smooths, by a nugget learned with the lengthscales, instead of interpolating.
+    additive : bool
+        Whether the covariance of the GP has terms of single coordinates.
     """
 
     law: str
     options: Mapping[str, Option]
     relaxed: bool = False
     learns_nugget: bool = False
+    additive: bool = False
 
 
 _DELTA = Option(0.05, "level of the quantile of y that is the threshold", low=0.0, high=1.0, open_low=True)
@@ -63,6 +66,7 @@ _RULE = Option(0, "selection rule of the paper's Appendix F; 0 is the main one",
 
 SHARED = {"delta": _DELTA, "p_min": _P_MIN, "w_max": _W_MAX, "smoothness": _SMOOTHNESS}
 _GP = {**SHARED, "selection": _SELECTION, "shortest": _SHORTEST, "longest": _LONGEST}
+_ADDITIVE = {**SHARED, "shortest": _SHORTEST, "longest": _LONGEST}
 _TAIL = {**_GP, "search": _SEARCH}
 _TCGP = {**_TAIL, "rule": _RULE}
 _BCRGP = {
@@ -100,4 +104,6 @@ RECIPES: dict[str, Recipe] = {
     ),
     # Ours: a GP that smooths ripples away.
     "gp-nugget": Recipe("normal", _GP, learns_nugget=True),
+    # Ours: a GP that sees sums of functions of one parameter each.
+    "gp-additive": Recipe("normal", _ADDITIVE, additive=True),
 }

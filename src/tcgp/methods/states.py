@@ -18,10 +18,13 @@ def check_state(state: object, dim: int) -> None:
     if not isinstance(state, Mapping):
         raise TypeError(f"state must be the state of a model, a mapping, got {plain(state)}")
     lengthscales = state.get("lengthscales")
-    if lengthscales is not None and not _are_lengthscales(lengthscales, dim):
+    if lengthscales is not None and not _are_positive(lengthscales, dim):
         raise ValueError(
             f"the lengthscales of a state must be {dim} positive numbers, got {plain(lengthscales)}"
         )
+    kernel = state.get("kernel")
+    if kernel is not None and not _are_positive(kernel, 3 * dim):
+        raise ValueError(f"the kernel of a state must be {3 * dim} positive numbers, got {plain(kernel)}")
     for name in ("threshold", "nugget", "n", "member"):
         value = state.get(name)
         if value is not None and not (isinstance(value, int | float) and np.isfinite(value)):
@@ -45,9 +48,9 @@ def check_record(record: object, dim: int) -> None:
         check_state(state, dim)
 
 
-def _are_lengthscales(values: object, dim: int) -> bool:
+def _are_positive(values: object, n: int) -> bool:
     try:
-        array = np.broadcast_to(np.array(values, dtype=float), (dim,))
+        array = np.broadcast_to(np.array(values, dtype=float), (n,))
     except (TypeError, ValueError):
         return False
     return bool(np.isfinite(array).all() and (array > 0.0).all())

@@ -26,6 +26,7 @@ _LABELS = {
     "regp": "reGP",
     "tcregp": "tcreGP",
     "gp-nugget": "GP with nugget",
+    "gp-additive": "additive GP",
     "auto": "auto",
 }
 

@@ -111,9 +111,38 @@ def smt(problem: Problem, X: FloatArray, y: FloatArray, iterations: int, seed: i
         yield x, float(value)
 
 
+def egobox(
+    problem: Problem, X: FloatArray, y: FloatArray, iterations: int, seed: int, trego: bool = False
+) -> Evaluations:
+    """egobox: Egor with its defaults; it runs to its end before the first value is seen."""
+    library = importlib.import_module("egobox")
+    optimizer = library.Egor(problem.bounds.tolist(), x_doe=X, y_doe=y[:, None], seed=seed, trego=trego)
+    evaluations: list[tuple[FloatArray, float]] = []
+
+    def values(rows: FloatArray) -> FloatArray:
+        found = [(x, float(problem.fun(x))) for x in np.atleast_2d(rows)]
+        evaluations.extend(found)
+        return np.array([[value] for _, value in found])
+
+    optimizer.minimize(values, max_iters=iterations)
+    yield from evaluations
+
+
+def trego(problem: Problem, X: FloatArray, y: FloatArray, iterations: int, seed: int) -> Evaluations:
+    """egobox with local steps in a trust region, its TREGO option."""
+    return egobox(problem, X, y, iterations, seed, trego=True)
+
+
 Peer = Callable[[Problem, FloatArray, FloatArray, int, int], Evaluations]
 
-PEERS: dict[str, Peer] = {"botorch": botorch, "optuna": optuna, "skopt": skopt, "smt": smt}
+PEERS: dict[str, Peer] = {
+    "botorch": botorch,
+    "optuna": optuna,
+    "skopt": skopt,
+    "smt": smt,
+    "egobox": egobox,
+    "trego": trego,
+}
 
 # What a peer imports, and what has to be installed for it.
 _PACKAGES: dict[str, tuple[tuple[str, ...], str]] = {
@@ -121,6 +150,8 @@ _PACKAGES: dict[str, tuple[tuple[str, ...], str]] = {
     "optuna": (("optuna", "torch"), "optuna torch greenlet"),
     "skopt": (("skopt",), "scikit-optimize"),
     "smt": (("smt",), "smt"),
+    "egobox": (("egobox",), "egobox"),
+    "trego": (("egobox",), "egobox"),
 }
 
 

@@ -1,0 +1,168 @@
+"""How far is a method from the best of the COCO archive?
+
+    python benchmarks/efficiency/archive.py METHOD... [--set validation] [--n0 3] [--store FILE] [--picture FILE]
+
+For every BBOB function of the set and every target that ``best09-16``, the best of the archive's algorithms for each
+target, reaches with more evaluations than the design has and no more than the stored runs have: the expected running time (evaluations of all runs up to the
+target, over the number of runs that reach it), as a multiple of the archive's. A target that no run reaches counts as
+20. Prints the geometric mean and the number of targets reached; the picture shows the share of targets reached against
+evaluations. Targets are 10^2 to 10^-8, five for each decade. Needs ``pip install cocopp six matplotlib``, which ships
+the archive's data.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import os
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import auto
+import functions
+from runs import Key, Run, load
+
+UNREACHED = 20.0
+TARGETS = 10.0 ** np.arange(2.0, -8.1, -0.2)
+NAME = re.compile(r"bbob:f(\d+):d(\d+):i\d+")
+
+
+def main() -> None:
+    arguments = _arguments()
+    names, per_dimension = auto.SETS[arguments.set]
+    names = [name for name in names if NAME.fullmatch(name)]
+    runs = load(arguments.store)
+    best = archive()
+    found = {}
+    for method in arguments.methods:
+        found[method] = ratios(runs, best, names, method, arguments.n0 or per_dimension)
+    print("| | ratio to best09-16 | targets reached | worst functions |\n|---|---|---|---|")
+    for method, rows in found.items():
+        values = np.array([ratio for _, _, ratio in rows])
+        reached = int((values < UNREACHED).sum())
+        mean = np.exp(np.log(values).mean()) if len(values) else np.nan
+        print(f"| {method} | {mean:.2f} | {reached} of {len(values)} | {', '.join(worst(rows))} |")
+    if arguments.picture:
+        draw(runs, best, names, arguments.methods, arguments.n0 or per_dimension, arguments.picture)
+
+
+def archive() -> Mapping[tuple[int, int], Any]:
+    """Data of best09-16, by dimension and function."""
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        import cocopp
+        from cocopp import bestalg
+
+        folder = os.path.join(os.path.dirname(cocopp.__file__), "refalgs")
+        found = bestalg.load_reference_algorithm(os.path.join(folder, "best09-16-bbob.tar.gz"))
+    return found  # type: ignore[no-any-return]
+
+
+def ratios(
+    runs: Mapping[Key, Run], best: Mapping[tuple[int, int], Any], names: Sequence[str], method: str, n0: int
+) -> list[tuple[str, float, float]]:
+    """Function, target and ratio of expected running times, for all targets in reach of the archive."""
+    rows = []
+    for name in names:
+        curves, first = _curves(runs, name, method, n0)
+        if not curves:
+            continue
+        longest = first + max(map(len, curves)) - 1
+        for target, theirs in zip(TARGETS, _running_times(best, name), strict=True):
+            if first < theirs <= longest:
+                ours = expected_running_time(curves, first, target)
+                rows.append((name, float(target), min(ours / theirs, UNREACHED)))
+    return rows
+
+
+def expected_running_time(curves: Sequence[np.ndarray], first: int, target: float) -> float:
+    """Evaluations of all runs up to the target, over the number of runs that reach it."""
+    spent, reached = 0, 0
+    for gaps in curves:
+        below = np.flatnonzero(gaps <= target)
+        spent += first + (int(below[0]) if len(below) else len(gaps) - 1)
+        reached += bool(len(below))
+    return spent / reached if reached else np.inf
+
+
+def worst(rows: Sequence[tuple[str, float, float]], n: int = 4) -> list[str]:
+    """The functions with the largest ratios, and these."""
+    means = {
+        name: np.exp(np.mean([np.log(ratio) for other, _, ratio in rows if other == name]))
+        for name in dict.fromkeys(row[0] for row in rows)
+    }
+    return [f"{name} {means[name]:.1f}" for name in sorted(means, key=lambda name: -means[name])[:n]]
+
+
+def draw(
+    runs: Mapping[Key, Run],
+    best: Mapping[tuple[int, int], Any],
+    names: Sequence[str],
+    methods: Sequence[str],
+    n0: int,
+    path: Path,
+) -> None:
+    """Share of the targets in reach of the archive that are reached, against evaluations per dimension."""
+    import matplotlib.pyplot as plt
+
+    budgets = np.geomspace(1.0, 60.0, 200)  # evaluations per dimension
+    figure, axes = plt.subplots(figsize=(6.0, 4.0), layout="constrained")
+    for method in ("best09-16", *methods):
+        times = []
+        for name in names:
+            curves, first = _curves(runs, name, methods[0] if method == "best09-16" else method, n0)
+            if not curves:
+                continue
+            dim, longest = functions.get(name).dim, first + max(map(len, curves)) - 1
+            for target, theirs in zip(TARGETS, _running_times(best, name), strict=True):
+                if not first < theirs <= longest:
+                    continue
+                if method == "best09-16":
+                    times.append(theirs / dim)
+                    continue
+                for gaps in curves:
+                    below = np.flatnonzero(gaps <= target)
+                    times.append((first + below[0]) / dim if len(below) else np.inf)
+        axes.plot(budgets, [np.mean(np.array(times) <= budget) for budget in budgets], label=method)
+    axes.set(xscale="log", xlabel="evaluations / d", ylabel="share of targets reached", ylim=(0.0, 1.0))
+    axes.legend(frameon=False)
+    figure.savefig(path)
+
+
+def _running_times(best: Mapping[tuple[int, int], Any], name: str) -> np.ndarray:
+    """Expected running times of the archive for all targets."""
+    match = NAME.fullmatch(name)
+    assert match is not None
+    number, dim = map(int, match.groups())
+    return np.array(best[dim, number].detERT(TARGETS), dtype=float)
+
+
+def _curves(
+    runs: Mapping[Key, Run], name: str, method: str, per_dimension: int
+) -> tuple[list[np.ndarray], int]:
+    """Gaps of all stored runs from the end of the design on, and the size of the design."""
+    n0 = per_dimension * functions.get(name).dim
+    kept = [r.gaps for k, r in runs.items() if (k.function, k.method, k.n0) == (name, method, n0)]
+    return kept, n0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("methods", nargs="+")
+    parser.add_argument("--set", default="validation", choices=auto.SETS)
+    parser.add_argument("--n0", type=int, default=None, help="points of the initial design per dimension")
+    parser.add_argument("--store", type=Path, default=auto.STORE)
+    parser.add_argument("--picture", type=Path, default=None)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -3,11 +3,11 @@
     python benchmarks/efficiency/archive.py METHOD... [--set validation] [--n0 3] [--store FILE] [--picture FILE]
 
 For every BBOB function of the set and every target that ``best09-16``, the best of the archive's algorithms for each
-target, reaches with more evaluations than the design has and no more than the stored runs have: the expected running time (evaluations of all runs up to the
-target, over the number of runs that reach it), as a multiple of the archive's. A target that no run reaches counts as
-20. Prints the geometric mean and the number of targets reached; the picture shows the share of targets reached against
-evaluations. Targets are 10^2 to 10^-8, five for each decade. Needs ``pip install cocopp six matplotlib``, which ships
-the archive's data.
+target, reaches with more evaluations than the design has and no more than the stored runs have: the expected running
+time (evaluations of all runs up to the target, over the number of runs that reach it), as a multiple of the archive's.
+A target that no run reaches counts as 20. Prints the geometric mean and the number of targets reached; the picture
+shows the share of targets reached against evaluations. Targets are 10^2 to 10^-8, five for each decade. Needs
+``pip install cocopp six matplotlib``, which ships the archive's data.
 """
 
 from __future__ import annotations

@@ -37,16 +37,20 @@ from tcgp.experiments.run.peers import PEERS, check_installed
 from tcgp.methods import PORTFOLIOS, Member
 
 # What was tried in the place of auto, apart from its rules for turns: see docs/tried.md. The first is what it was
-# before high values were compressed, the second before lengthscales were pooled, which the others vary.
+# before members with free lengthscales joined it, the second before high values were compressed, the third before
+# lengthscales were pooled, which the others vary.
+THREE = PORTFOLIOS["auto"].members[:3]
 RELAXED = {"selection": "map", "shortest": 1.0, "least": 5}
 SHORT = {"longest": 30.0}
 VARIANTS = {
-    "auto-raw": tuple(replace(member, compressed=False) for member in PORTFOLIOS["auto"].members),
+    "auto-three": THREE,
+    "auto-raw": tuple(replace(member, compressed=False) for member in THREE),
     "auto-free": (Member("tcgp"), Member("regp", RELAXED), Member("gp-nugget")),
     "auto-plain": (Member("tcgp"), Member("regp", {"selection": "map"}), Member("gp-nugget")),
     "auto-ml": (Member("tcgp"), Member("regp", RELAXED | {"selection": "ml"}), Member("gp-nugget")),
     "auto-early": (Member("tcgp"), Member("regp", RELAXED | {"least": 0}), Member("gp-nugget")),
     "auto-30": (Member("tcgp", SHORT), Member("regp", RELAXED | SHORT), Member("gp-nugget", SHORT)),
+    "auto-without-additive": (*THREE, Member("tcgp")),
     "auto-four": (
         Member("tcgp"),
         Member("regp", RELAXED),
@@ -54,7 +58,14 @@ VARIANTS = {
         Member("gp", {"selection": "map"}),
     ),
 }
-PORTFOLIOS.update({name: replace(PORTFOLIOS["auto"], members=members) for name, members in VARIANTS.items()})
+PORTFOLIOS.update(
+    {
+        name: replace(
+            PORTFOLIOS["auto"], members=members, turns=tuple((number,) for number in range(len(members)))
+        )
+        for name, members in VARIANTS.items()
+    }
+)
 
 SETS = {
     "tuning": (functions.TUNING, 10),

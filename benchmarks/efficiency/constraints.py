@@ -53,6 +53,7 @@ PORTFOLIOS["limit-turns"] = Portfolio(
         Member("gp", LIMIT_OPTIONS),
         Member("regp", {**LIMIT_OPTIONS, "shortest": 1.0, "least": 5}),
     ),
+    turns=((0,), (1,)),
     options={},
 )
 

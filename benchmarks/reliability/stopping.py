@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import tcgp
-from tcgp.methods.portfolio import members_of
+from tcgp.methods.portfolio import turns_of
 
 STORE = Path(__file__).parent / "results" / "stopping.jsonl"
 FUNCTIONS = (
@@ -36,7 +36,7 @@ FUNCTIONS = (
     "hartmann6",
 )
 SHARE_OF_RANGE = 0.01
-TURNS = len(members_of("auto"))
+TURNS = len(turns_of("auto"))
 
 
 def run(name: str, seed: int) -> dict[str, Any]:

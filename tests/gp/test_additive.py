@@ -110,13 +110,13 @@ def test_units_change_nothing_but_units():
 
 
 def test_a_warm_fit_goes_on_from_the_state():
-    model = tcgp.fit_model(X, Y, "gp-additive", bounds=BOX)
+    model = tcgp.fit_model(X, Y, "tcgp-additive", bounds=BOX)
     state = json.loads(json.dumps(model.state))
     assert len(state["kernel"]) == 9
-    again = tcgp.fit_model(X, Y, "gp-additive", bounds=BOX, state=state)
+    again = tcgp.fit_model(X, Y, "tcgp-additive", bounds=BOX, state=state)
     assert again.interpolator.objective_ == pytest.approx(model.interpolator.objective_, abs=1e-3)
     with pytest.raises(ValueError, match="kernel of a state must be 9 positive numbers"):
-        tcgp.fit_model(X, Y, "gp-additive", bounds=BOX, state={**state, "kernel": [1.0] * 8})
+        tcgp.fit_model(X, Y, "tcgp-additive", bounds=BOX, state={**state, "kernel": [1.0] * 8})
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])

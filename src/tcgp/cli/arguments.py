@@ -23,7 +23,7 @@ METHODS = (
     "regp",
     "tcregp",
     "gp-nugget",
-    "gp-additive",
+    "tcgp-additive",
 )
 
 MAIN_EPILOG = """\

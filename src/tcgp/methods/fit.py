@@ -65,10 +65,10 @@ def fit_model(
         ``"gp"``: plain Gaussian process; ``"tcgp"``: calibrated below a low threshold (the paper's method);
         ``"tcgp-occ"``, ``"tcgp-thres"``: only occurrence or only the shape below the threshold is calibrated;
         ``"bcrgp"``: calibrated globally; ``"ongp"``: recalibrated online; ``"regp"``: relaxed above a
-        threshold. Our own, not in the paper: ``"tcregp"``: tail calibration of the relaxed GP; ``"gp-nugget"``: a GP
-        that smooths, with a nugget fitted with the lengthscales; ``"gp-additive"``: a GP with a covariance for each
-        coordinate beside the common one; ``"auto"``: of tcGP and reGP the one that predicts
-        low values best by leave-one-out (an `Optimizer` lets these two and ``"gp-nugget"`` take turns).
+        threshold. Our own, not in the paper: ``"tcregp"``: tail calibration of the relaxed GP; ``"tcgp-additive"``:
+        tcGP with a covariance for each coordinate beside the common one; ``"gp-nugget"``: a GP that smooths, with a
+        nugget fitted with the lengthscales; ``"auto"``: of tcGP, reGP and the additive tcGP the one that predicts low
+        values best by leave-one-out (an `Optimizer` lets these and ``"gp-nugget"`` take turns).
     bounds : (d, 2) array, optional
         The box; weights refer to the uniform distribution on it. By default the range of the data.
     rng : int, Generator or None

@@ -30,6 +30,7 @@ __all__ = [
     "members_of",
     "options_of",
     "preferred",
+    "turns_of",
     "turns_passed",
 ]
 
@@ -37,6 +38,8 @@ __all__ = [
 COMPARISON_LEVEL = 0.25
 # A member whose predictions are this many times worse than another's leaves its turn to it.
 MUCH_WORSE = 2.0
+# A member whose log-likelihood is higher by this much than that of the first with the same turn is certain to be right.
+CERTAIN = 10.0
 # Share of the way from the median to the best value that counts as an improvement.
 SMALLEST_GAIN = 1e-3
 # The unit of compression, as a share of the values: below it they differ by little more than rounding.
@@ -59,13 +62,16 @@ class Portfolio:
     Attributes
     ----------
     members : tuple of Member
-        In the order of their turns.
+    turns : tuple of tuples of int
+        Numbers of the members that have each turn. Those that share one model the same values, and the likeliest takes
+        it. One that is far likelier than the first of them takes other turns, too: see `preferred`.
     options : mapping
         Options of the portfolio, by name. Each is passed on to the members that have it with the same default: that
         is, with the same meaning.
     """
 
     members: tuple[Member, ...]
+    turns: tuple[tuple[int, ...], ...]
     options: Mapping[str, Option]
 
 
@@ -75,7 +81,11 @@ PORTFOLIOS: dict[str, Portfolio] = {
             Member("tcgp", {"selection": "pooled"}, compressed=True),
             Member("regp", {"selection": "pooled", "shortest": 1.0, "least": 5}),
             Member("gp-nugget", {"selection": "pooled"}, compressed=True),
+            # Members that share one assumption share one blindness: here lengthscales are free, and values as they are.
+            Member("tcgp"),
+            Member("tcgp-additive"),
         ),
+        turns=((0,), (1,), (2,), (3, 4)),
         options={**SHARED, **{name: RECIPES["tcgp"].options[name] for name in ("search", "rule")}},
     ),
 }
@@ -111,17 +121,29 @@ def describe_options() -> str:
 
 
 def members_of(method: str) -> tuple[Member, ...]:
-    """The members of a portfolio, in the order of their turns; any other method is its own only member.
+    """The members of a portfolio; any other method is its own only member.
 
     Examples
     --------
     >>> from tcgp.methods.portfolio import members_of
     >>> [member.method for member in members_of("auto")]
-    ['tcgp', 'regp', 'gp-nugget']
+    ['tcgp', 'regp', 'gp-nugget', 'tcgp', 'tcgp-additive']
     >>> members_of("regp")
     (Member(method='regp', options={}, compressed=False),)
     """
     return PORTFOLIOS[method].members if method in PORTFOLIOS else (Member(method),)
+
+
+def turns_of(method: str) -> tuple[tuple[int, ...], ...]:
+    """Numbers of the members that have each turn, in order.
+
+    Examples
+    --------
+    >>> from tcgp.methods.portfolio import turns_of
+    >>> turns_of("auto"), turns_of("regp")
+    (((0,), (1,), (2,), (3, 4)), ((0,),))
+    """
+    return PORTFOLIOS[method].turns if method in PORTFOLIOS else ((0,),)
 
 
 def member_options(method: str, member: Member, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -220,40 +242,65 @@ def compress(values: FloatArray, known: FloatArray, share: float = 0.0) -> Float
     return compressed
 
 
-def candidates(method: str, due: int) -> tuple[int, ...]:
-    """Numbers of the members that may take the turn of the one due.
+def candidates(method: str, due: Sequence[int]) -> tuple[int, ...]:
+    """Numbers of the members that may take the turn of those due.
 
-    They are those that interpolate, as it does. A smoothing member has its turn for itself: its predictions of exact
+    They are those that interpolate, as these do. A smoothing member has its turn for itself: its predictions of exact
     data are worse, and that is what it is for.
 
     Examples
     --------
     >>> from tcgp.methods.portfolio import candidates
-    >>> candidates("auto", 0), candidates("auto", 2), candidates("tcgp", 0)
-    ((0, 1), (2,), (0,))
+    >>> candidates("auto", (0,)), candidates("auto", (2,)), candidates("tcgp", (0,))
+    ((0, 1, 3, 4), (2,), (0,))
     """
     numbers = interpolating(members_of(method))
-    return numbers if due in numbers else (due,)
+    return numbers if set(due) <= set(numbers) else tuple(due)
 
 
-def preferred(scores: Mapping[int, float], due: int) -> int:
-    """Number of the member that takes the turn: the one due, unless another predicts low values far better.
+def preferred(
+    scores: Mapping[int, float],
+    likelihoods: Mapping[int, float],
+    turns: Iterable[Sequence[int]],
+    due: Sequence[int],
+) -> int:
+    """Number of the member that takes the turn.
+
+    It is the one due, unless another predicts low values far better. If the data are far likelier under a member than
+    under the first of those it shares a turn with, it takes every turn unless it predicts low values far worse.
 
     Parameters
     ----------
     scores : mapping
         twCRPS of the leave-one-out predictions of the `candidates`, by number; smaller is better.
-    due : int
-        Number of the member whose turn it is.
+    likelihoods : mapping
+        Logarithms of their likelihoods, which compare within a turn.
+    turns : iterable of sequences of int
+        Numbers of the members that have each turn.
+    due : sequence of int
+        Those whose turn it is.
 
     Examples
     --------
     >>> from tcgp.methods.portfolio import preferred
-    >>> preferred({0: 0.3, 1: 0.2}, due=0), preferred({0: 0.5, 1: 0.2}, due=0)
-    (0, 1)
+    >>> turns, likelihoods = ((0,), (1, 2)), {0: 7.0, 1: 0.0, 2: 1.0}
+    >>> preferred({0: 0.3, 1: 0.2, 2: 0.2}, likelihoods, turns, due=(0,))
+    0
+    >>> preferred({0: 0.5, 1: 0.2, 2: 0.3}, likelihoods, turns, due=(0,))
+    1
+    >>> preferred({0: 0.3, 1: 0.2, 2: 0.3}, {**likelihoods, 2: 11.0}, turns, due=(0,))
+    2
     """
+    number = max(due, key=likelihoods.__getitem__)
     best = min(scores, key=scores.__getitem__)
-    return best if scores[due] > MUCH_WORSE * scores[best] else due
+    if scores[number] > MUCH_WORSE * scores[best]:
+        number = best
+    for usual, *others in turns:
+        for other in others:
+            is_certain = likelihoods[other] > likelihoods[usual] + CERTAIN
+            if is_certain and scores[other] <= MUCH_WORSE * scores[number]:
+                return other
+    return number
 
 
 def interpolating(members: Sequence[Member]) -> tuple[int, ...]:

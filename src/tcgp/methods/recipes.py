@@ -66,7 +66,7 @@ _RULE = Option(0, "selection rule of the paper's Appendix F; 0 is the main one",
 
 SHARED = {"delta": _DELTA, "p_min": _P_MIN, "w_max": _W_MAX, "smoothness": _SMOOTHNESS}
 _GP = {**SHARED, "selection": _SELECTION, "shortest": _SHORTEST, "longest": _LONGEST}
-_ADDITIVE = {**SHARED, "shortest": _SHORTEST, "longest": _LONGEST}
+_ADDITIVE = {**SHARED, "shortest": _SHORTEST, "longest": _LONGEST, "search": _SEARCH, "rule": _RULE}
 _TAIL = {**_GP, "search": _SEARCH}
 _TCGP = {**_TAIL, "rule": _RULE}
 _BCRGP = {
@@ -102,8 +102,8 @@ RECIPES: dict[str, Recipe] = {
         },
         relaxed=True,
     ),
+    # Ours: tail calibration of a GP that sees sums of functions of one parameter each.
+    "tcgp-additive": Recipe("joint", _ADDITIVE, additive=True),
     # Ours: a GP that smooths ripples away.
     "gp-nugget": Recipe("normal", _GP, learns_nugget=True),
-    # Ours: a GP that sees sums of functions of one parameter each.
-    "gp-additive": Recipe("normal", _ADDITIVE, additive=True),
 }

@@ -13,7 +13,15 @@ import numpy as np
 
 from tcgp._typing import FloatArray
 from tcgp.methods.fit import above, fit_model, low_value_score
-from tcgp.methods.portfolio import Member, candidates, compress, member_options, members_of, preferred
+from tcgp.methods.portfolio import (
+    Member,
+    candidates,
+    compress,
+    member_options,
+    members_of,
+    preferred,
+    turns_of,
+)
 from tcgp.models import Model
 
 __all__ = ["Fit", "Surrogate"]
@@ -117,14 +125,16 @@ class Surrogate:
             the model, and those of the members it was compared with. To be given to `remember` once it is kept.
         """
         n = len(y) if n is None else n
-        members = members_of(self.method)
-        due = turn % len(members)
+        members, turns = members_of(self.method), turns_of(self.method)
+        due = turns[turn % len(turns)]
         models = {
             number: self.fit_member(number, X, y, seed, level, n) for number in candidates(self.method, due)
         }
-        number = due
+        number = due[0]
         if len(models) > 1:
-            number = preferred({i: low_value_score(model, level) for i, model in models.items()}, due)
+            scores = {i: low_value_score(model, level) for i, model in models.items()}
+            likelihoods = {i: model.interpolator.objective_ for i, model in models.items()}
+            number = preferred(scores, likelihoods, turns, due)
         self.last = Fit(n, members[number], models[number], above(level, 0.0, y))
         return models[number], self._record(models, number, n)
 

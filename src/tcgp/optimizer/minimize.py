@@ -18,7 +18,7 @@ import numpy as np
 from tcgp._text import plain
 from tcgp._typing import RandomState
 from tcgp.goals import NOT_FINITE, SEVERAL_VALUES
-from tcgp.methods.portfolio import members_of
+from tcgp.methods.portfolio import turns_of
 from tcgp.optimizer.arguments import Given, Limits
 from tcgp.optimizer.history import Evaluation, History, SpaceExhausted
 from tcgp.optimizer.journal import JournalError, check_path, uninterrupted
@@ -661,13 +661,13 @@ def _reached(optimizer: Optimizer, target: float | None) -> bool:
 
 def _without_promise(optimizer: Optimizer, limits: Limits) -> bool:
     """Whether log EI is below the limit (None stands for minus infinity), for every member of a portfolio in turn."""
-    limit, turns = limits.stop_when_log_ei_below, len(members_of(optimizer.settings.method))
+    limit, turns = limits.stop_when_log_ei_below, len(turns_of(optimizer.settings.method))
     return limit is not None and all_below(optimizer.trace, "log_ei", limit, turns, missing=True)
 
 
 def _without_share(optimizer: Optimizer, limits: Limits) -> bool:
     """Whether the share that promises an improvement is below the limit, for every member of a portfolio in turn."""
-    limit, turns = limits.stop_when_share_below, len(members_of(optimizer.settings.method))
+    limit, turns = limits.stop_when_share_below, len(turns_of(optimizer.settings.method))
     return limit is not None and all_below(optimizer.trace, "share", limit, turns, missing=False)
 
 

@@ -25,8 +25,8 @@ _LABELS = {
     "ongp": "onGP",
     "regp": "reGP",
     "tcregp": "tcreGP",
+    "tcgp-additive": "additive tcGP",
     "gp-nugget": "GP with nugget",
-    "gp-additive": "additive GP",
     "auto": "auto",
 }
 

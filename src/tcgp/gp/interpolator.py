@@ -142,7 +142,7 @@ class Interpolator:
             if likelihood.learns_nugget:
                 rho, nugget = rho[:-1], float(rho[-1])
             if self.selection != "ml":
-                objective = -likelihood.value(theta)
+                objective = units.log_density(-likelihood.value(theta), len(z))
         posterior = self._condition(
             points, z, rho, mean=mean, variance=variance, nuggets=nugget, degrees_of_freedom=freedom
         )
@@ -180,9 +180,7 @@ class Interpolator:
         n = len(y)
         quadratic = float((posterior.z - posterior.mean) @ posterior.a) / posterior.variance
         log_determinant = n * np.log(2.0 * np.pi * posterior.variance) + posterior.factor.log_determinant
-        self.log_likelihood_ = -0.5 * (quadratic + log_determinant) - n * float(
-            np.log(units.y_scale) + np.log(units.y_magnitude)
-        )
+        self.log_likelihood_ = units.log_density(-0.5 * (quadratic + log_determinant), n)
         self.objective_ = self.log_likelihood_
 
     def _select(

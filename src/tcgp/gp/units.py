@@ -54,6 +54,10 @@ class Units:
         """One normalized unit of y in user units."""
         return self.y_scale * self.y_magnitude
 
+    def log_density(self, normalized: float, n: int) -> float:
+        """Logarithm of a density of n values in user units, from that of the normalized values."""
+        return normalized - n * float(np.log(self.y_scale) + np.log(self.y_magnitude))
+
     def x_to_unit(self, X: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):
             scaled: FloatArray = (X - self.x_low) / self.x_width

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import gennorm
 
 from tcgp.calibration import CRITERIA, TailProblem, ks_deviation, selection_criterion, tail_problem
+from tcgp.calibration.tail import deviation_of_counted
 from tcgp.laws import GeneralizedNormal, Normal
 
 LAWS = [(2.0, np.sqrt(2.0)), (0.4, 0.05), (1.0, 0.7), (10.0, 3.0)]
@@ -204,3 +205,44 @@ def test_problem_holds_normalized_weights() -> None:
     assert problem.weights.sum() == pytest.approx(1.0)
     assert problem.jumps.sum() == pytest.approx(1.0)
     assert problem.excursion_frequency == pytest.approx(problem.weights[problem.below].sum())
+
+
+def test_deviation_of_counted_values_is_that_of_a_fine_grid() -> None:
+    rng = np.random.default_rng(0)
+    grid = np.linspace(0.0, 1.0, 20_001)
+    for _ in range(20):
+        pit, jumps = rng.random(7), rng.dirichlet(np.ones(7))
+        pit[rng.random(7) < 0.3] = np.nan
+        slope = float(rng.uniform(0.3, 2.0))
+
+        def distance(u, pit=pit, jumps=jumps, slope=slope):
+            return np.abs((pit <= u[:, None]) @ jumps - slope * u).max(initial=0.0)
+
+        exact = deviation_of_counted(pit, jumps, slope=slope, supremum="exact")
+        assert exact == pytest.approx(distance(grid), abs=3e-4)
+        samples = deviation_of_counted(pit, jumps, slope=slope)
+        assert samples == pytest.approx(distance(pit[~np.isnan(pit)]), rel=1e-12)
+        assert samples <= exact
+
+
+def test_without_missing_values_the_exact_supremum_is_that_of_ks_deviation() -> None:
+    pit, jumps = np.random.default_rng(1).random((5, 9)), np.full(9, 1.0 / 9.0)
+    kappa = np.linspace(0.5, 2.0, 5)
+    np.testing.assert_allclose(
+        deviation_of_counted(pit, jumps, slope=kappa, supremum="exact"),
+        ks_deviation(pit, jumps, slope=kappa),
+        rtol=1e-12,
+    )
+
+
+def test_with_no_value_counted_the_supremum_over_samples_is_infinite() -> None:
+    assert deviation_of_counted(np.full(3, np.nan), np.full(3, 1.0 / 3.0)) == np.inf
+
+
+def test_the_plain_ratio_is_missing_where_the_cdf_underflows() -> None:
+    problem = tail_problem([0.0, 100.0], [1.0, 1.0], [-1.0, -2.0], [1.0, 1.0], threshold=0.0)
+    plain = problem.thresholded_pit(Normal(), ratio="plain")
+    exact = problem.thresholded_pit(Normal())
+    assert plain[0] == pytest.approx(exact[0], rel=1e-12)
+    assert np.isnan(plain[1])
+    assert 0.0 <= exact[1] <= 1.0

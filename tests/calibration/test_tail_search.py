@@ -201,3 +201,26 @@ def test_tabulated_fields_are_the_exact_ones() -> None:
     kappa, pit = problem.occurrence_ratio(laws), problem.thresholded_pit(laws)
     np.testing.assert_allclose(np.exp(log_kappa), kappa, atol=1e-4 / problem.excursion_frequency)
     np.testing.assert_allclose(np.exp(-np.exp(log_neg_log_pit)), pit, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("supremum", "ratio"), [("samples", "exact"), ("exact", "plain"), ("samples", "plain")]
+)
+def test_the_papers_search_minimizes_the_criterion_that_it_is_given(supremum: str, ratio: str) -> None:
+    for seed in range(6):
+        data = leave_one_out_data(seed)
+        given = {"supremum": supremum, "ratio": ratio}
+        law = tail_law(**data, search="paper", rng=seed, **given).law
+        bounds = np.array([BETA_RANGE, SCALE_RANGE])
+        candidates = np.random.default_rng(seed).uniform(bounds[:, 0], bounds[:, 1], (900, 2))
+        laws = GeneralizedNormal(candidates[:, :1], candidates[:, 1:])
+        problem = tail_problem(**data)
+        values = selection_criterion(problem, laws, **given)
+        assert selection_criterion(problem, law, **given) <= values.min(), seed
+
+
+def test_other_choices_need_the_papers_search() -> None:
+    with pytest.raises(ValueError, match="supremum must be 'exact' with search='fast', got 'samples'"):
+        tail_law(**leave_one_out_data(0), supremum="samples")
+    with pytest.raises(ValueError, match="ratio must be 'exact' or 'plain' with search='paper', got 'log'"):
+        tail_law(**leave_one_out_data(0), search="paper", ratio="log")

@@ -32,6 +32,20 @@ def test_run_and_report(tmp_path, capsys):
     )
 
 
+def test_run_and_report_as_published(tmp_path, capsys):
+    where = ["--results", str(tmp_path / "results"), "--problems", "branin", "--methods", "GP"]
+    flags = ["--as-published", "--maximizer", "multistart"]
+    assert main(["experiment", "run", "methods", *SMALL, *where, *flags, "--jobs", "1"]) == 0
+    assert "1 results computed" in capsys.readouterr().err
+    assert main(["experiment", "run", "methods", *SMALL, *where, *flags]) == 0
+    assert "0 results computed, 1 were there" in capsys.readouterr().err
+    assert main(["experiment", "report", "methods", *where]) == 2  # nothing of the usual kind is there
+    output = ["--output", str(tmp_path / "report")]
+    assert main(["experiment", "report", "methods", *where, *flags, *output]) == 0
+    page = (tmp_path / "report" / "methods-as-published.md").read_text()
+    assert "tcgp experiment run methods --as-published --maximizer multistart" in page
+
+
 def test_the_other_commands_do_not_load_the_experiments():
     code = (
         "import sys; from tcgp.cli import main; main(['--help']);"

@@ -146,3 +146,19 @@ def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="nonnegative"):
         ks_pit(prediction, [0.0, 1.0], [-1.0, 2.0])
     np.testing.assert_array_equal(thresholded_pit(prediction, [0.0, 1.0], -5.0), 1.0)
+
+
+def test_values_with_a_plain_ratio_that_underflows_are_not_counted():
+    prediction = Prediction(mean=np.array([0.0, 0.0, 100.0]), sd=np.ones(3), law=Normal())
+    y, t = [-2.0, -1.5, -1.1], -1.0
+    pit = thresholded_pit(prediction, y, t, ratio="plain")
+    np.testing.assert_allclose(pit[:2], thresholded_pit(prediction, y, t)[:2], rtol=1e-12)
+    assert np.isnan(pit[2])
+    # G ends at 2/3: at u = 1 the distance is at least 1/3.
+    gaps = [
+        1 / 3,
+        *(abs(g - u) for u, g in zip(pit[:2], (1 / 3, 2 / 3), strict=True)),
+        pit[0],
+        pit[1] - 1 / 3,
+    ]
+    assert tks_pit(prediction, y, t, ratio="plain") == pytest.approx(max(gaps), rel=1e-12)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -17,6 +18,7 @@ __all__ = [
     "SelectionCriterion",
     "TailProblem",
     "criterion_named",
+    "deviation_of_counted",
     "ks_deviation",
     "selection_criterion",
     "tail_problem",
@@ -65,19 +67,22 @@ class TailProblem:
         out: FloatArray = weights / weights.sum()
         return out
 
-    def thresholded_pit(self, law: Law) -> FloatArray:
+    def thresholded_pit(self, law: Law, *, ratio: str = "exact") -> FloatArray:
         """Leave-one-out tPIT U_i = F(Z_i) / F(t) of the observations below t (paper, equation of U^LOO).
 
         A law of m parameter values, held as arrays of shape (m, 1), gives an array of shape (m, k); a single
-        law gives (k,).
+        law gives (k,). With ``ratio="plain"`` it is NaN where F(t) underflows.
         """
         values, threshold = self.at_values, self.at_threshold[self.below]
+        if ratio == "plain":
+            with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
+                return law.cdf(values) / law.cdf(threshold)
         # In logarithms, for F(t) underflows wherever the threshold is far below the prediction.
         log_values, log_threshold = law.logcdf(values), law.logcdf(threshold)
         with np.errstate(invalid="ignore", under="ignore"):
-            ratio = np.exp(np.minimum(log_values - log_threshold, 0.0))
+            quotient = np.exp(np.minimum(log_values - log_threshold, 0.0))
         # Where even the logarithm overflows the truncated law is a point mass at t.
-        out: FloatArray = np.where(np.isneginf(log_threshold), values >= threshold, ratio)
+        out: FloatArray = np.where(np.isneginf(log_threshold), values >= threshold, quotient)
         return out
 
     def occurrence_ratio(self, law: Law) -> FloatArray:
@@ -180,29 +185,78 @@ def ks_deviation(
     return out
 
 
-SelectionCriterion: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray, float], FloatArray]
+def deviation_of_counted(
+    pit: FloatArray,
+    jumps: FloatArray,
+    *,
+    height: ArrayLike = 1.0,
+    slope: ArrayLike = 1.0,
+    supremum: str = "samples",
+) -> FloatArray:
+    """`ks_deviation` of values some of which are NaN and not counted, so that G ends below one.
+
+    Parameters
+    ----------
+    pit, jumps, height, slope
+        As in `ks_deviation`.
+    supremum : {"samples", "exact"}
+        Over the values alone, G taken with their jumps; or over all u in [0, 1].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tcgp.calibration.tail import deviation_of_counted
+    >>> pit, jumps = np.array([0.1, 0.5, np.nan]), np.full(3, 1 / 3)
+    >>> print(deviation_of_counted(pit, jumps).round(3), deviation_of_counted(pit, jumps, supremum="exact").round(3))
+    0.233 0.333
+    """
+    height, slope = np.asarray(height, dtype=float), np.asarray(slope, dtype=float)
+    order = np.argsort(pit, axis=-1)  # NaN come last
+    ordered = np.sort(pit, axis=-1)
+    counted = ~np.isnan(ordered)
+    target = slope[..., None] * ordered
+    steps = height[..., None] * jumps[order]
+    above = np.cumsum(steps, axis=-1)
+    gaps = np.abs(above - target)
+    at_one: FloatArray = np.abs((steps * counted).sum(axis=-1) - slope)
+    if supremum == "samples":
+        at_one = np.where(counted.any(axis=-1), 0.0, np.inf)  # with no value there is nothing to go by
+    else:
+        gaps = np.maximum(gaps, np.abs(above - steps - target))
+    out: FloatArray = np.maximum(np.where(counted, gaps, 0.0).max(axis=-1), at_one)
+    return out
+
+
+SelectionCriterion: TypeAlias = Callable[..., FloatArray]
 
 #: The selection criteria, as functions of the tPIT values (..., k), their jumps (k,), the occurrence ratio
-#: κ (...) and the excursion frequency p̂_t. A law that predicts no excursion at all (κ = 0) has an infinite
-#: value where κ divides.
+#: κ (...), the excursion frequency p̂_t and the deviation from the uniform law, `ks_deviation` by default. A law that
+#: predicts no excursion at all (κ = 0) has an infinite value where κ divides.
 CRITERIA: dict[str, SelectionCriterion] = {
     # Rule 0, the paper's J: both calibrations at once.
-    "joint": lambda pit, jumps, kappa, p: ks_deviation(pit, jumps, slope=kappa),
+    "joint": lambda pit, jumps, kappa, p, gap=ks_deviation: gap(pit, jumps, slope=kappa),
     # tKS–PIT (tcGP-thres) and the occurrence discrepancy r (tcGP-occ) alone.
-    "thres": lambda pit, jumps, kappa, p: ks_deviation(pit, jumps),
-    "occ": lambda pit, jumps, kappa, p: p * np.abs(1.0 - kappa),
+    "thres": lambda pit, jumps, kappa, p, gap=ks_deviation: gap(pit, jumps),
+    "occ": lambda pit, jumps, kappa, p, gap=ks_deviation: p * np.abs(1.0 - kappa),
     # Rules 1, 2 and 3 of Appendix F.2.
-    "rule1": lambda pit, jumps, kappa, p: ks_deviation(pit, jumps) * p * np.abs(1.0 - kappa),
-    "rule2": lambda pit, jumps, kappa, p: _or_infinite(
-        ks_deviation(pit, jumps, height=_inverse(kappa)), kappa
+    "rule1": lambda pit, jumps, kappa, p, gap=ks_deviation: gap(pit, jumps) * p * np.abs(1.0 - kappa),
+    "rule2": lambda pit, jumps, kappa, p, gap=ks_deviation: _or_infinite(
+        gap(pit, jumps, height=_inverse(kappa)), kappa
     ),
-    "rule3": lambda pit, jumps, kappa, p: _or_infinite(
-        ks_deviation(pit, jumps, slope=_inverse(kappa)), kappa
+    "rule3": lambda pit, jumps, kappa, p, gap=ks_deviation: _or_infinite(
+        gap(pit, jumps, slope=_inverse(kappa)), kappa
     ),
 }
 
 
-def selection_criterion(problem: TailProblem, law: Law, criterion: str = "joint") -> FloatArray:
+def selection_criterion(
+    problem: TailProblem,
+    law: Law,
+    criterion: str = "joint",
+    *,
+    supremum: str = "exact",
+    ratio: str = "exact",
+) -> FloatArray:
     """Value of a selection criterion of `CRITERIA` for one law, or for m laws at once.
 
     Parameters
@@ -214,6 +268,10 @@ def selection_criterion(problem: TailProblem, law: Law, criterion: str = "joint"
     criterion : str
         ``"joint"`` (the paper's J), ``"thres"`` (tKS–PIT), ``"occ"`` (occurrence discrepancy), or
         ``"rule1"``, ``"rule2"``, ``"rule3"`` of Appendix F.2.
+    supremum : {"exact", "samples"}
+        Over all u in [0, 1], or over the tPIT values alone.
+    ratio : {"exact", "plain"}
+        The tPIT by logarithms, or as the plain quotient F(Z) / F(t), not counted where F(t) underflows.
 
     Returns
     -------
@@ -232,8 +290,10 @@ def selection_criterion(problem: TailProblem, law: Law, criterion: str = "joint"
     array([0.426, 0.275])
     """
     kappa = problem.occurrence_ratio(law)
-    pit = problem.thresholded_pit(law)
-    return criterion_named(criterion)(pit, problem.jumps, kappa, problem.excursion_frequency)
+    pit = problem.thresholded_pit(law, ratio=ratio)
+    is_exact = supremum == ratio == "exact"
+    gap = ks_deviation if is_exact else partial(deviation_of_counted, supremum=supremum)
+    return criterion_named(criterion)(pit, problem.jumps, kappa, problem.excursion_frequency, gap)
 
 
 def criterion_named(name: str) -> SelectionCriterion:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from scipy.optimize import minimize
@@ -23,6 +24,7 @@ logger = logging.getLogger("tcgp")
 BETA_RANGE = (0.1, 10.0)
 SCALE_RANGE = (0.005, 10.0)
 
+_SEARCHES = ("fast", "paper")
 # Candidates of the paper's random search (Appendix E.3).
 _N_CANDIDATES = 900
 
@@ -72,6 +74,8 @@ def tail_law(
     *,
     criterion: str = "joint",
     search: str = "fast",
+    supremum: str = "exact",
+    ratio: str = "exact",
     rng: RandomState = None,
 ) -> TailFit:
     """Generalized normal law calibrated below a threshold: tcGP and its variants (paper, Section 4.1).
@@ -95,6 +99,8 @@ def tail_law(
     search : str
         ``"paper"``: 900 candidates drawn uniformly, then Nelder–Mead from the best (Appendix E.3).
         ``"fast"``: a scan of the whole box with tabulated laws, then a local refinement; deterministic.
+    supremum, ratio : str
+        As in `selection_criterion`; other choices than ``"exact"`` need ``search="paper"``.
     rng : int, Generator or None
         Source of randomness of ``search="paper"``.
 
@@ -122,34 +128,37 @@ def tail_law(
     criterion_named(criterion)  # refuses a name that is none
     if search not in _SEARCHES:
         raise ValueError(f"search must be one of {', '.join(map(repr, _SEARCHES))}, got {plain(search)}")
+    for name, value, other in (("supremum", supremum, "samples"), ("ratio", ratio, "plain")):
+        allowed = ("exact", other) if search == "paper" else ("exact",)
+        if value not in allowed:
+            raise ValueError(
+                f"{name} must be {' or '.join(map(repr, allowed))} with search={search!r}, got {plain(value)}"
+            )
     y, weights = np.asarray(y, dtype=float), np.asarray(weights, dtype=float)
     if not weights[y <= threshold].sum() > 0.0:
         logger.warning("No observation at or below the threshold %g: the law is left Gaussian.", threshold)
         gaussian = GeneralizedNormal(2.0, np.sqrt(2.0))
         return TailFit(gaussian, criterion, threshold)
     problem = tail_problem(mean, sd, y, weights, threshold)
-    law = _SEARCHES[search](problem, criterion, np.random.default_rng(rng))
+    if search == "fast":
+        law = GeneralizedNormal(*scan(problem, criterion, BETA_RANGE, SCALE_RANGE))
+    else:
+        objective = partial(selection_criterion, problem, criterion=criterion, supremum=supremum, ratio=ratio)
+        law = _paper_search(objective, np.random.default_rng(rng))
     return TailFit(law, criterion, threshold, problem)
 
 
-def _paper_search(problem: TailProblem, criterion: str, rng: np.random.Generator) -> GeneralizedNormal:
+def _paper_search(
+    criterion: Callable[[GeneralizedNormal], FloatArray], rng: np.random.Generator
+) -> GeneralizedNormal:
     """Uniform candidates, then Nelder–Mead from the best."""
     bounds = np.array([BETA_RANGE, SCALE_RANGE])
     candidates = rng.uniform(bounds[:, 0], bounds[:, 1], size=(_N_CANDIDATES, 2))
     laws = GeneralizedNormal(candidates[:, :1], candidates[:, 1:])
-    start = candidates[np.argmin(selection_criterion(problem, laws, criterion))]
+    start = candidates[np.argmin(criterion(laws))]
 
     def objective(theta: FloatArray) -> float:
-        return float(selection_criterion(problem, GeneralizedNormal(theta[0], theta[1]), criterion))
+        return float(criterion(GeneralizedNormal(theta[0], theta[1])))
 
     best = minimize(objective, start, method="Nelder-Mead", bounds=bounds).x
     return GeneralizedNormal(best[0], best[1])
-
-
-def _fast_search(problem: TailProblem, criterion: str, rng: np.random.Generator) -> GeneralizedNormal:
-    """Scan and refine; see `tcgp.calibration.tail_scan`."""
-    beta, scale = scan(problem, criterion, BETA_RANGE, SCALE_RANGE)
-    return GeneralizedNormal(beta, scale)
-
-
-_SEARCHES = {"fast": _fast_search, "paper": _paper_search}

@@ -164,6 +164,7 @@ examples:
   tcgp experiment list
   tcgp experiment run methods --replicates 2 --iterations 10     a first look, in about a minute
   tcgp experiment run table1 table2                              the two tables, 100 data sets per function
+  tcgp experiment run table1 --as-published                      every choice as the paper makes it
   tcgp experiment run methods --shard 3/8                        the third of eight parts, for a batch queue
   tcgp experiment run methods --scheduler tcp://node1:8786       on a Dask cluster
   tcgp experiment run methods --methods +peer:botorch            also BoTorch
@@ -423,7 +424,7 @@ def _add_experiment(commands: Any) -> None:
 
 def _add_plan_choices(parser: argparse.ArgumentParser, iterations: str) -> None:
     """Names of experiments, and options by which their plans are changed."""
-    parser.add_argument("names", nargs="+", metavar="NAME", help="experiments (see list)")
+    parser.add_argument("names", nargs="+", metavar="NAME", help="experiments (see list), or all")
     parser.add_argument(
         "--results", default="results", metavar="DIR", help="directory of the results (default results)"
     )
@@ -435,6 +436,16 @@ def _add_plan_choices(parser: argparse.ArgumentParser, iterations: str) -> None:
         nargs="+",
         metavar="METHOD",
         help="instead of the plan's: its labels, tcgp:delta=0.1, peer:botorch; +METHOD adds to the plan's",
+    )
+    parser.add_argument(
+        "--as-published",
+        action="store_true",
+        help="make every choice as the paper does; such results are kept apart",
+    )
+    parser.add_argument(
+        "--maximizer",
+        choices=("multistart", "smc"),
+        help="of the criterion (default: multistart, but the paper's with --as-published, fifty times as slow)",
     )
 
 

@@ -78,8 +78,10 @@ def _plans(options: argparse.Namespace) -> list[plans.Plan]:
             iterations=options.iterations,
             problems=None if options.problems is None else tuple(options.problems),
             methods=None if options.methods is None else tuple(options.methods),
+            as_published=options.as_published,
+            maximizer=options.maximizer,
         )
-        for name in options.names
+        for name in (plans.PLANS if options.names == ["all"] else options.names)
     ]
 
 

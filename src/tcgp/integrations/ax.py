@@ -59,7 +59,7 @@ class TailCalibratedNode(ExternalGenerationNode):
     n_initial : int, optional
         Number of trials, from any source, before the model is used. The default is 4 per parameter for ``"auto"`` and
         10 per parameter for other methods.
-    maximizer : {"multistart", "smc"}
+    maximizer : {"multistart", "smc"}, optional
         How the criterion is maximized; see `tcgp.Optimizer`.
     epsilon : float
         Level of the lower confidence bound.
@@ -104,7 +104,7 @@ class TailCalibratedNode(ExternalGenerationNode):
     method: str
     criterion: str
     n_initial: int | None
-    maximizer: str
+    maximizer: str | None
     epsilon: float
     options: dict[str, Any]
     state: dict[str, Any] | None
@@ -116,7 +116,7 @@ class TailCalibratedNode(ExternalGenerationNode):
         method: str = "auto",
         criterion: str = "ei",
         n_initial: int | None = None,
-        maximizer: str = "multistart",
+        maximizer: str | None = None,
         epsilon: float = 0.1,
         options: dict[str, Any] | None = None,
         state: dict[str, Any] | None = None,
@@ -131,7 +131,6 @@ class TailCalibratedNode(ExternalGenerationNode):
         self.method = method
         self.criterion = criterion
         self.n_initial = n_initial
-        self.maximizer = maximizer
         self.epsilon = epsilon
         self.state = state
         self.trace = list(trace or [])
@@ -143,7 +142,7 @@ class TailCalibratedNode(ExternalGenerationNode):
         settings = Settings(
             method, criterion, n_initial or 1, maximizer=maximizer, epsilon=epsilon, options=given
         )
-        self.options = dict(settings.options)
+        self.maximizer, self.options = settings.maximizer, dict(settings.options)
 
     def update_generator_state(self, experiment: Experiment, data: Data) -> None:
         """Read the experiment: evaluated points, failures, and points without a value (yet)."""

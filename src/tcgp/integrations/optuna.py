@@ -83,7 +83,7 @@ class TailCalibratedSampler(BaseSampler):
         Expected improvement, or the lower confidence bound of level ``epsilon``.
     n_startup_trials : int
         Number of random trials before the model is used. The paper uses 10 per parameter.
-    maximizer : {"multistart", "smc"}
+    maximizer : {"multistart", "smc"}, optional
         How the criterion is maximized; see `tcgp.Optimizer`.
     epsilon : float
         Level of the lower confidence bound.
@@ -129,7 +129,7 @@ class TailCalibratedSampler(BaseSampler):
         criterion: str = "ei",
         *,
         n_startup_trials: int = 10,
-        maximizer: str = "multistart",
+        maximizer: str | None = None,
         epsilon: float = 0.1,
         options: Mapping[str, Any] | None = None,
         constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,

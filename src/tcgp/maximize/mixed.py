@@ -36,6 +36,7 @@ def rank_candidates(
     maximize: Callable[..., Maximum],
     anchors: FloatArray,
     rng: np.random.Generator,
+    snaps: bool = True,
 ) -> list[Point]:
     """Points with a large criterion, the best first: distinct local maxima of the criterion over the space.
 
@@ -54,12 +55,16 @@ def rank_candidates(
     anchors : array of shape (n, dim)
         Codes of good points, the best first.
     rng : numpy.random.Generator
+    snaps : bool
+        Whether points that are all but on a face are put on it.
 
     Returns
     -------
     list of points
     """
-    relaxed = snap(maximize(criterion, space.dim, rng=rng, anchors=anchors).candidates)
+    relaxed = maximize(criterion, space.dim, rng=rng, anchors=anchors).candidates
+    if snaps:
+        relaxed = snap(relaxed)
     if space.real_coordinates.all():
         return space.decode(relaxed)
     points = distinct(space.decode(relaxed) + space.decode(anchors[:4]) + space.sample(N_SAMPLES, rng))

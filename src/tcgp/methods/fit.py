@@ -15,7 +15,7 @@ from tcgp._typing import ArrayLike, Bounds, FloatArray, RandomState
 from tcgp.gp import GaussianProcess, LeaveOneOut, RelaxedGaussianProcess
 from tcgp.gp.additive import AdditiveGaussianProcess
 from tcgp.gp.interpolator import Interpolator
-from tcgp.gp.units import check_data
+from tcgp.gp.units import Units, check_data
 from tcgp.laws import Law, Normal
 from tcgp.methods.options import check_options
 from tcgp.methods.portfolio import (
@@ -27,6 +27,7 @@ from tcgp.methods.portfolio import (
     members_of,
     options_of,
 )
+from tcgp.methods.published import check_choices, choices_of
 from tcgp.methods.recipes import RECIPES, Recipe
 from tcgp.methods.states import check_state
 from tcgp.models import Model
@@ -82,8 +83,9 @@ def fit_model(
     **options
         Options of the method. All have ``delta``, ``p_min``, ``w_max``, ``smoothness``, and all but ``"auto"`` have
         ``selection``, ``shortest`` and ``longest``. Further ones are ``search`` and ``rule`` (tcGP), ``n_draws``,
-        ``alpha`` and ``draw`` (bcrGP), ``eta`` (onGP), ``least`` (reGP) and ``relax_delta`` (tcreGP). Meanings, ranges
-        and defaults: the table of options in the reference.
+        ``alpha`` and ``draw`` (bcrGP), ``eta`` (onGP), ``least`` (reGP) and ``relax_delta`` (tcreGP). With
+        ``as_published=True`` a method of the paper makes every choice as the paper does. Meanings, ranges and
+        defaults: the table of options in the reference.
 
     Returns
     -------
@@ -102,6 +104,7 @@ def fit_model(
     """
     check_method(method)
     check_options(method, options_of(method), options)
+    check_choices(options)
     X, y = check_data(X, y)
     box = None if bounds is None else check_bounds(bounds, X.shape[1])
     check_state(state, X.shape[1])
@@ -164,6 +167,7 @@ def _select_law(
         return calibration.bayesian_law(loo.residuals, weights, rng=rng, **rule)
     if name == "online":
         return calibration.online_law(loo.residuals, eta=settings["eta"])
+    choices = choices_of(settings)
     return calibration.tail_law(
         loo.mean,
         loo.sd,
@@ -171,7 +175,9 @@ def _select_law(
         weights,
         threshold,
         criterion=f"rule{settings['rule']}" if settings.get("rule") else name,
-        search=settings["search"],
+        search=choices.search or settings["search"],
+        supremum=choices.supremum,
+        ratio=choices.ratio,
         rng=rng,
     ).law
 
@@ -237,6 +243,24 @@ def _fit(
     return replace(model, n_selected=n_selected)
 
 
+def _relaxation_threshold(
+    settings: Mapping[str, Any],
+    X: FloatArray,
+    y: FloatArray,
+    bounds: FloatArray | None,
+    previous: float | None,
+    level: float | None,
+) -> float:
+    """The value above which data are relaxed."""
+    delta = settings.get("relax_delta", settings["delta"])
+    share = settings.get("least", 0) * X.shape[1] / len(y)
+    delta = above(level, min(max(delta, share), 1.0), y)
+    if not choices_of(settings).relaxed_memory:
+        return float(quantile(y, delta))
+    weights = calibration.design_weights(Units.of(X, y, bounds).x_to_unit(X), w_max=settings["w_max"])
+    return calibration.next_threshold(y, weights, delta=delta, p_min=settings["p_min"], previous=previous)
+
+
 def _looks_around(n_before: int, n: int) -> bool:
     """Whether the data have passed a power of the growth factor since the last fit."""
     before, now = np.floor(np.log([max(n_before, 1), n]) / np.log(COLD_FIT_GROWTH))
@@ -267,18 +291,17 @@ def _fit_interpolator(
             return GaussianProcess(**given, nugget=nugget).fit(
                 X, y, bounds=bounds, start=start, refine=refine
             )
-        delta = settings.get("relax_delta", settings["delta"])
-        share = settings.get("least", 0) * X.shape[1] / n
-        threshold = float(quantile(y, above(level, min(max(delta, share), 1.0), y)))
+        threshold = _relaxation_threshold(settings, X, y, bounds, state.get("threshold"), level)
         return RelaxedGaussianProcess(threshold, **given).fit(X, y, bounds=bounds, start=start, refine=refine)
 
-    n, start = len(y), state.get("kernel" if recipe.additive else "lengthscales")
+    n, choices = len(y), choices_of(settings)
+    start = state.get("kernel" if recipe.additive else "lengthscales")
     if start is None:
         return fit(None), n
     if recipe.learns_nugget:
         start = [*start, state["nugget"]]
     before = state.get("n", n - 1)
-    if n - before < (n - _REFIT_FROM) // _REFIT_STEP:
+    if n - before < (n - _REFIT_FROM) // _REFIT_STEP and not choices.always_refits:
         return fit(start, refine=False), before
     warm = fit(start)
     if not _looks_around(before, n):

@@ -76,8 +76,8 @@ class Option:
         return replace(self, default=default)
 
     def _takes(self, value: object) -> bool:
-        if isinstance(value, bool):
-            return False
+        if isinstance(value, bool) or isinstance(self.default, bool):
+            return any(value is choice for choice in self.choices)
         if self.choices:
             return isinstance(value, str | numbers.Real) and value in self.choices
         if not isinstance(value, numbers.Integral if self.integer else numbers.Real):

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tcgp.methods.options import Option
+from tcgp.methods.published import AS_PUBLISHED
 
 __all__ = ["RECIPES", "Recipe"]
 
@@ -69,6 +70,7 @@ _GP = {**SHARED, "selection": _SELECTION, "shortest": _SHORTEST, "longest": _LON
 _ADDITIVE = {**SHARED, "shortest": _SHORTEST, "longest": _LONGEST, "search": _SEARCH, "rule": _RULE}
 _TAIL = {**_GP, "search": _SEARCH}
 _TCGP = {**_TAIL, "rule": _RULE}
+_PAPER = {"as_published": AS_PUBLISHED}
 _BCRGP = {
     "n_draws": Option(200, "number of draws of the posterior of (beta, lambda)", low=1, integer=True),
     "alpha": Option(0.1, "level of the rule that picks one of them", low=0.0, high=1.0, open_high=True),
@@ -78,19 +80,20 @@ _BCRGP = {
         choices=("cross-ks", "conservative"),
     ),
 }
+_ONGP = {"eta": Option(0.05, "step of the recursion", low=0.0, open_low=True)}
 _REGP = {
     "delta": _DELTA.with_default(0.25),
     "least": Option(0, "values for each parameter that are not relaxed, whatever delta says", low=0.0),
 }
 
 RECIPES: dict[str, Recipe] = {
-    "gp": Recipe("normal", _GP),
-    "tcgp": Recipe("joint", _TCGP),
-    "tcgp-occ": Recipe("occ", _TAIL),
-    "tcgp-thres": Recipe("thres", _TAIL),
-    "bcrgp": Recipe("bayesian", {**_GP, **_BCRGP}),
-    "ongp": Recipe("online", {**_GP, "eta": Option(0.05, "step of the recursion", low=0.0, open_low=True)}),
-    "regp": Recipe("normal", {**_GP, **_REGP}, relaxed=True),
+    "gp": Recipe("normal", {**_GP, **_PAPER}),
+    "tcgp": Recipe("joint", {**_TCGP, **_PAPER}),
+    "tcgp-occ": Recipe("occ", {**_TAIL, **_PAPER}),
+    "tcgp-thres": Recipe("thres", {**_TAIL, **_PAPER}),
+    "bcrgp": Recipe("bayesian", {**_GP, **_BCRGP, **_PAPER}),
+    "ongp": Recipe("online", {**_GP, **_ONGP, **_PAPER}),
+    "regp": Recipe("normal", {**_GP, **_REGP, **_PAPER}, relaxed=True),
     # Ours, not the paper's: tail calibration of a relaxed GP.
     "tcregp": Recipe(
         "joint",

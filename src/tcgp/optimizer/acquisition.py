@@ -22,9 +22,10 @@ from tcgp.maximize.inert import spread_inert
 from tcgp.maximize.local import within
 from tcgp.maximize.mixed import rank_all, rank_candidates
 from tcgp.methods.portfolio import turns_passed
+from tcgp.methods.published import choices_of
 from tcgp.methods.surrogate import Surrogate
 from tcgp.models import Model
-from tcgp.optimizer.history import History
+from tcgp.optimizer.history import SAME_POINT, History
 from tcgp.optimizer.settings import Settings
 from tcgp.optimizer.streams import FIT, INERT, SEARCH, SHARE, Streams
 from tcgp.optimizer.trust_region import trust_region
@@ -99,7 +100,7 @@ class Acquisition:
         region: Region | None = None,
     ) -> None:
         self.space, self.settings, self.history, self.streams = space, settings, history, streams
-        self.region = region
+        self.region, self.choices = region, choices_of(settings.options)
         self.surrogate = Surrogate(settings.method, settings.options)
         self.limit_surrogates = [Surrogate(LIMIT_METHOD, LIMIT_OPTIONS) for _ in history.goals.limits]
         self._has_said_part = False
@@ -164,6 +165,8 @@ class Acquisition:
     @property
     def spacing(self) -> float:
         """Smallest distance between a new point and the others."""
+        if not self.choices.adjusts_proposals:
+            return SAME_POINT
         return SPACING_AT_LIMITS if self.limit_surrogates else SPACING
 
     @property
@@ -280,12 +283,16 @@ class Acquisition:
             codes = self.space.encode([e.x for e in self.history.evaluations])
             box = trust_region(codes, self._feasible_values, self.settings.n_initial or 0)
             maximize = maximize if box is None else within(*box, maximize)
-        return rank_candidates(criterion, self.space, maximize=maximize, anchors=anchors, rng=rng)
+        faces = self.choices.adjusts_proposals
+        return rank_candidates(
+            criterion, self.space, maximize=maximize, anchors=anchors, rng=rng, snaps=faces
+        )
 
     def _spread(self, criterion: Criterion, x: Point, models: Models) -> Point:
         """Move a maximizer of log EI along real parameters that all models take to have no effect."""
         if (
-            self.settings.criterion != "ei"
+            not self.choices.adjusts_proposals
+            or self.settings.criterion != "ei"
             or self.settings.maximizer != "multistart"
             or self.region is not None
         ):

@@ -105,7 +105,7 @@ def minimize(
     workers: Any = 1,
     journal: str | os.PathLike[str] | None = None,
     progress: bool = False,
-    maximizer: str = "multistart",
+    maximizer: str | None = None,
     target: float | None = None,
     max_time: float | None = None,
     initial_design: str = "uniform",
@@ -135,7 +135,7 @@ def minimize(
         Total number of evaluations, including the initial design, failures, and those of a resumed journal.
     method : str
         Predictive model; see `tcgp.Optimizer` for ``"auto"`` and `tcgp.fit_model` for the others; ``"tcgp"`` is the
-        paper's.
+        paper's, to the letter with ``options={"as_published": True}``.
     objective : str, optional
         Name of the output to minimize, if ``fun`` returns a mapping.
     constraints : str, or sequence of str, callables and SciPy constraints
@@ -166,8 +166,9 @@ def minimize(
         see `Optimizer.change_space`.
     progress : bool
         Whether to show a progress bar: on standard error, or in a notebook through tqdm if that is installed.
-    maximizer : {"multistart", "smc"}
-        How the criterion is maximized: gradient search from many starts, or the paper's SMC + SLSQP.
+    maximizer : {"multistart", "smc"}, optional
+        How the criterion is maximized: gradient search from many starts, or the paper's SMC + SLSQP. The first by
+        default, the second with ``options={"as_published": True}``.
     target : float, optional
         Stop once a value that satisfies all constraints is at most this, or at least this with ``maximize``.
     max_time : float, optional

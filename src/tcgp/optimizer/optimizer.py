@@ -68,7 +68,8 @@ class Optimizer(Known):
         that smooths, all with pooled lengthscales (``selection="pooled"``); tcGP and the GP that smooths see values
         above the median on a logarithmic scale. A model keeps its turn while its proposals improve the best value by
         a thousandth of its distance to the median; tcGP and reGP pass their turn to the other if it predicts left-out
-        low values twice as well. ``"tcgp"`` is the paper's method.
+        low values twice as well. ``"tcgp"`` is the paper's method, and with ``options={"as_published": True}`` it is so
+        to the letter.
     criterion : {"ei", "lcb"}
         Expected improvement, or the lower confidence bound of level ``epsilon``.
     objective : str, optional
@@ -85,9 +86,9 @@ class Optimizer(Known):
         including failures.
     rng : int, numpy.random.Generator or None
         Source of all randomness. None draws a seed, which the journal keeps.
-    maximizer : {"multistart", "smc"}
+    maximizer : {"multistart", "smc"}, optional
         How the criterion is maximized: gradient search from many starts, or the paper's SMC + SLSQP, which knows no
-        constraints on parameters.
+        constraints on parameters. The first by default, the second with ``options={"as_published": True}``.
     journal : str or os.PathLike, optional
         File that records every ask and tell; it must not exist. `resume` continues from it.
     initial_design : {"uniform", "lhs", "sobol"}
@@ -126,7 +127,7 @@ class Optimizer(Known):
         criterion: str = "ei",
         n_initial: int | None = None,
         rng: RandomState = None,
-        maximizer: str = "multistart",
+        maximizer: str | None = None,
         journal: str | os.PathLike[str] | None = None,
         initial_design: str = "uniform",
         epsilon: float = 0.1,

@@ -12,6 +12,7 @@ from tcgp._text import did_you_mean, plain
 from tcgp.goals import Goals
 from tcgp.methods.options import check_options
 from tcgp.methods.portfolio import check_method, options_of
+from tcgp.methods.published import check_choices, choices_of
 from tcgp.optimizer.design import DESIGNS, default_size
 from tcgp.space import Space
 
@@ -32,7 +33,9 @@ class Settings:
 
     Attributes
     ----------
-    method, criterion, initial_design, maximizer : str
+    method, criterion, initial_design : str
+    maximizer : str
+        None when made is the paper's with the option ``as_published``, else ``"multistart"``.
     n_initial : int or None
         None until the size of the space is known, see `completed`.
     epsilon : float
@@ -55,7 +58,7 @@ class Settings:
     criterion: str = "ei"
     n_initial: int | None = None
     initial_design: str = "uniform"
-    maximizer: str = "multistart"
+    maximizer: str | None = None
     epsilon: float = 0.1
     options: Mapping[str, Any] = field(default_factory=dict)
     objective: str | None = None
@@ -76,7 +79,6 @@ class Settings:
         check_method(self.method)
         check_choice("criterion", self.criterion, ("ei", "lcb"))
         check_choice("initial_design", self.initial_design, DESIGNS)
-        check_choice("maximizer", self.maximizer, ("multistart", "smc"))
         if self.n_initial is not None:
             check_positive_integer("n_initial", self.n_initial)
         if not isinstance(self.epsilon, numbers.Real) or not 0.0 < self.epsilon < 1.0:
@@ -86,9 +88,13 @@ class Settings:
         object.__setattr__(self, "options", dict(self.options))
         try:
             check_options(self.method, options_of(self.method), self.options)
+            check_choices(self.options)
             json.dumps(self.options, allow_nan=False)
         except TypeError as error:  # an unknown name, or a number that is none of Python's
             raise ValueError(f"options: {error}") from None
+        if self.maximizer is None:
+            object.__setattr__(self, "maximizer", choices_of(self.options).maximizer)
+        check_choice("maximizer", self.maximizer, ("multistart", "smc"))
 
     def completed(self, n_parameters: int, n_evals: int | None = None) -> Settings:
         """The settings with the default size of the initial design, where none is given."""
@@ -108,7 +114,7 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {plain(value)}{hint}")
 
 
-def check_maximizer(maximizer: str, known_constraints: Collection[object]) -> None:
+def check_maximizer(maximizer: str | None, known_constraints: Collection[object]) -> None:
     """Refuse SMC among constraints on parameters."""
     if maximizer != "multistart" and known_constraints:
         raise ValueError(

@@ -6,13 +6,16 @@ import numpy as np
 
 from tcgp._typing import ArrayLike, FloatArray
 from tcgp.calibration import ks_deviation, tail_problem
+from tcgp.calibration.tail import deviation_of_counted
 from tcgp.models import Prediction
 from tcgp.scoring._arguments import check_threshold, check_values, check_weights
 
 __all__ = ["ks_pit", "thresholded_pit", "tks_pit"]
 
 
-def thresholded_pit(prediction: Prediction, y: ArrayLike, threshold: float) -> FloatArray:
+def thresholded_pit(
+    prediction: Prediction, y: ArrayLike, threshold: float, *, ratio: str = "exact"
+) -> FloatArray:
     """Thresholded PIT: U = F(y) / F(t) where y ≤ t, and 1 elsewhere (paper, Section 3.1, U_t).
 
     If the prediction is calibrated below t, the values of the points with y ≤ t are uniform on [0, 1]. The
@@ -27,6 +30,8 @@ def thresholded_pit(prediction: Prediction, y: ArrayLike, threshold: float) -> F
         Observed values.
     threshold : float
         Threshold t; with +inf this is the ordinary PIT F(y).
+    ratio : {"exact", "plain"}
+        By logarithms, or the plain quotient, NaN where F(t) underflows.
 
     Returns
     -------
@@ -47,12 +52,17 @@ def thresholded_pit(prediction: Prediction, y: ArrayLike, threshold: float) -> F
     below = y <= threshold
     if below.any():
         problem = tail_problem(prediction.mean, prediction.sd, y, np.ones_like(y), threshold)
-        pit[below] = problem.thresholded_pit(prediction.law)
+        pit[below] = problem.thresholded_pit(prediction.law, ratio=ratio)
     return pit
 
 
 def tks_pit(
-    prediction: Prediction, y: ArrayLike, threshold: float, weights: ArrayLike | None = None
+    prediction: Prediction,
+    y: ArrayLike,
+    threshold: float,
+    weights: ArrayLike | None = None,
+    *,
+    ratio: str = "exact",
 ) -> float:
     """tKS–PIT: the distance of the thresholded PIT from the uniform distribution, given y ≤ t (paper, Section 3.2).
 
@@ -68,6 +78,8 @@ def tks_pit(
         Threshold t.
     weights : (n,) array, optional
         Weights of the points, of any positive sum; equal by default.
+    ratio : {"exact", "plain"}
+        As in `thresholded_pit`. Values that are NaN are not counted: G then ends below one.
 
     Returns
     -------
@@ -84,12 +96,14 @@ def tks_pit(
     >>> round(tks_pit(prediction, [-2.0, -1.5, 0.5], threshold=-1.0), 3)
     0.579
     """
-    pit, threshold = thresholded_pit(prediction, y, threshold), check_threshold(threshold)
+    pit, threshold = thresholded_pit(prediction, y, threshold, ratio=ratio), check_threshold(threshold)
     below = np.asarray(y, dtype=float) <= threshold
     jumps = check_weights(weights, pit.size)[below]
     if not jumps.sum() > 0.0:
         lowest = f"the smallest value is {np.min(y):g}" if pit.size else "there are no values"
         raise ValueError(f"threshold must leave some weight at or below it, got {threshold:g}, and {lowest}")
+    if ratio == "plain":
+        return float(deviation_of_counted(pit[below], jumps / jumps.sum(), supremum="exact"))
     return float(ks_deviation(pit[below], jumps / jumps.sum()))
 
 

@@ -99,3 +99,36 @@ def test_a_longer_or_more_detailed_run_serves_a_shorter_task():
     assert not task.accepts(stored | {"iterations": 9})
     assert not RunTask("branin", 0, Method("GP", "gp"), "ei", 10, diagnostics=True).accepts(stored)
     assert not RunTask("branin", 0, Method("tcGP", "tcgp"), "ei", 10).accepts(stored)
+
+
+@pytest.mark.parametrize("name", ["table1", "table2", "methods", "ablation", "delta-regp", "ucb"])
+def test_results_as_published_are_never_mixed_with_others(name):
+    usual, published = plans.get(name), plans.get(name, as_published=True)
+    assert published.page == f"{name}-as-published"
+    assert published.command == f"{name} --as-published"
+    for ours, theirs in zip(usual.tasks(), published.tasks(), strict=True):
+        assert ours.path != theirs.path
+        assert ours.spec != theirs.spec
+        assert not theirs.accepts({"spec": ours.spec, "iterations": 999, "rows": [0] * 99, "scores": {}})
+
+
+def test_as_published_keeps_labels_and_leaves_other_methods_alone():
+    plan = plans.get("methods", as_published=True, methods=("GP", "auto", "peer:botorch"))
+    assert [method.label for method in plan.methods] == ["GP", "auto", "botorch"]
+    assert [dict(method.options) for method in plan.methods] == [{"as_published": True}, {}, {}]
+    assert [task.maximizer for task in list(plan.tasks())[:3]] == ["smc", "smc", "multistart"]
+
+
+def test_runs_with_another_maximizer_have_a_place_of_their_own():
+    smc, multistart = (plans.get("methods", as_published=True, maximizer=m) for m in ("smc", "multistart"))
+    assert smc.command == "methods --as-published"
+    assert multistart.command == "methods --as-published --maximizer multistart"
+    tasks = [next(iter(plan.tasks())) for plan in (smc, multistart)]
+    assert tasks[0].path != tasks[1].path
+    assert not tasks[0].accepts({"spec": tasks[1].spec, "iterations": 999})
+
+
+def test_results_made_before_there_was_a_choice_stay_valid():
+    task = RunTask("branin", 0, Method("GP", "gp"), "ei", 10)
+    assert task.path == "runs/branin/ei/gp/0000.json"
+    assert not {"maximizer", "as_published"} & {*task.spec, *task.spec["options"]}

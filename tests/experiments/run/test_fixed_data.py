@@ -67,3 +67,12 @@ def test_both_tables_are_made_of_the_same_data_sets():
 def test_a_data_set_does_not_depend_on_the_rows_scored(result):
     alone = score_rows("goldstein-price", 3, ROWS[1:2])["rows"][0]
     assert alone["twcrps"] == result[1]["twcrps"]
+
+
+def test_rows_as_published_are_scored_with_the_plain_ratio():
+    gp = Method("GP", "gp")  # the same law either way, and at the best value too sure of itself by far
+    ours, published = (
+        score_rows("goldstein-price", 3, [Row(0.0, method)])["rows"][0] for method in (gp, gp.as_published())
+    )
+    assert published["tks_pit"] != ours["tks_pit"]
+    assert {**published, "tks_pit": 0.0} == {**ours, "tks_pit": 0.0}

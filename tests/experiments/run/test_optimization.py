@@ -5,7 +5,7 @@ import pytest
 
 from tcgp.experiments.plan.methods import PEER_NAMES, Method
 from tcgp.experiments.plan.tasks import RunTask
-from tcgp.experiments.run import peers, problems
+from tcgp.experiments.run import optimization, peers, problems
 from tcgp.experiments.run.optimization import Levels, optimize
 
 GP, TCGP = Method("GP", "gp"), Method("tcGP", "tcgp")
@@ -100,3 +100,20 @@ def test_a_peer_gets_the_same_design_and_budget(monkeypatch):
     design = problems.uniform_points(problems.get("branin"), 20, problems.streams("branin", 0).design)
     np.testing.assert_array_equal(given["X"], design)
     assert result["best"][0] == given["y"].min()
+
+
+def test_a_run_as_published_makes_the_paper_s_choices(monkeypatch):
+    given = {}
+    real = optimization.Optimizer
+
+    def watched(*args, **kwargs):
+        given.update(kwargs)
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(optimization, "Optimizer", watched)
+    method = TCGP.as_published()
+    result = optimize(RunTask("branin", 0, method, "ei", 2, diagnostics=True, maximizer="multistart"))
+    assert given["options"] == {"as_published": True}
+    assert given["maximizer"] == "multistart"
+    again = optimize(RunTask("branin", 0, method, "ei", 2, diagnostics=True, maximizer="multistart"))
+    assert again["scores"] == result["scores"]  # the particles are drawn, from a stream of the run

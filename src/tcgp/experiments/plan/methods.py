@@ -10,6 +10,7 @@ from typing import Any
 
 from tcgp.experiments.errors import ExperimentError
 from tcgp.methods.portfolio import METHODS, check_method, options_of
+from tcgp.methods.published import Choices, choices_of
 
 __all__ = ["PEER_NAMES", "Method"]
 
@@ -19,7 +20,7 @@ PEER = "peer:"
 PEER_NAMES = ("botorch", "optuna", "skopt", "smt", "egobox", "trego")
 
 # Options that came later, with the value that changes nothing: results made before them stay valid.
-LATER = {"selection": "ml", "shortest": 0.1, "longest": 1e3, "least": 0}
+LATER = {"selection": "ml", "shortest": 0.1, "longest": 1e3, "least": 0, "as_published": False}
 
 
 @dataclass(frozen=True, init=False)
@@ -75,6 +76,17 @@ class Method:
         """Name of the directory that holds the results."""
         parts = [self.name.replace(":", "-"), *(f"{key}={value}" for key, value in self.options)]
         return re.sub(r"[^A-Za-z0-9=.,_-]", "", ",".join(parts))
+
+    @property
+    def choices(self) -> Choices:
+        """The choices that go with the options: the paper's, or ours."""
+        return choices_of(dict(self.options))
+
+    def as_published(self) -> Method:
+        """The method with every choice as in the paper; a method that the paper does not have stays as it is."""
+        if "as_published" not in _defaults(self.name):
+            return self
+        return Method(self.label, self.name, {**dict(self.options), "as_published": True})
 
     @classmethod
     def parse(cls, text: str) -> Method:

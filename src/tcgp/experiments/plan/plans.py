@@ -12,6 +12,7 @@ from tcgp.experiments.errors import ExperimentError
 from tcgp.experiments.plan.methods import Method
 from tcgp.experiments.plan.published import TABLE_PROBLEMS
 from tcgp.experiments.plan.tasks import FixedTask, Row, RunTask
+from tcgp.methods.published import PAPER
 
 __all__ = [
     "DEFAULT_TARGET",
@@ -23,6 +24,8 @@ __all__ = [
     "Plan",
     "get",
 ]
+
+_MARK = "-as-published"  # on names of results and pages
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,8 @@ class CalibrationPlan:
         What the rows are, in the path of the results.
     replicates : int
         Data sets for each problem.
+    as_published : bool
+        Whether every choice is the paper's.
     """
 
     name: str
@@ -50,12 +55,23 @@ class CalibrationPlan:
     rows: tuple[Row, ...]
     rows_name: str
     replicates: int = 100
+    as_published: bool = False
 
     def tasks(self) -> Iterator[FixedTask]:
         """Pieces of work, a replicate of everything before the next."""
         for replicate in range(self.replicates):
             for problem in self.problems:
                 yield FixedTask(problem, replicate, self.rows, self.rows_name)
+
+    @property
+    def page(self) -> str:
+        """Name of its page of results."""
+        return f"{self.name}{_MARK if self.as_published else ''}"
+
+    @property
+    def command(self) -> str:
+        """What ``tcgp experiment run`` is given for it."""
+        return f"{self.name} --as-published" if self.as_published else self.name
 
 
 @dataclass(frozen=True)
@@ -79,6 +95,10 @@ class OptimizationPlan:
     layout : {"levels", "calibration", "targets", "seconds"}
         Figure to draw: p_mn alone; with the calibration scores; with the share of runs that reach the target;
         or the seconds per iteration.
+    as_published : bool
+        Whether every choice is the paper's.
+    maximizer : {"multistart", "smc"}
+        How the criterion is maximized; peers have their own way.
     """
 
     name: str
@@ -91,15 +111,33 @@ class OptimizationPlan:
     replicates: int = 100
     diagnostics: bool = False
     layout: str = "targets"
+    as_published: bool = False
+    maximizer: str = "multistart"
 
     def tasks(self) -> Iterator[RunTask]:
         """Pieces of work, a replicate of everything before the next."""
         for replicate in range(self.replicates):
             for problem in self.problems:
                 for method in self.methods:
-                    yield RunTask(
-                        problem, replicate, method, self.criterion, self.iterations, self.diagnostics
-                    )
+                    yield self.task(problem, replicate, method)
+
+    def task(self, problem: str, replicate: int, method: Method) -> RunTask:
+        """One run of the plan."""
+        maximizer = "multistart" if method.is_peer else self.maximizer
+        criterion, iterations = self.criterion, self.iterations
+        return RunTask(problem, replicate, method, criterion, iterations, self.diagnostics, maximizer)
+
+    @property
+    def page(self) -> str:
+        """Name of its page of results."""
+        return f"{self.name}{_MARK if self.as_published else ''}"
+
+    @property
+    def command(self) -> str:
+        """What ``tcgp experiment run`` is given for it."""
+        flags = " --as-published" if self.as_published else ""
+        usual = PAPER.maximizer if self.as_published else "multistart"
+        return f"{self.name}{flags}" + ("" if self.maximizer == usual else f" --maximizer {self.maximizer}")
 
 
 @dataclass(frozen=True)
@@ -118,6 +156,11 @@ class PicturePlan:
     def tasks(self) -> Iterator[RunTask]:
         """Nothing."""
         return iter(())
+
+    @property
+    def command(self) -> str:
+        """What ``tcgp experiment run`` is given for it."""
+        return self.name
 
 
 Plan = CalibrationPlan | OptimizationPlan | PicturePlan
@@ -288,6 +331,8 @@ def get(
     iterations: int | None = None,
     problems: tuple[str, ...] | None = None,
     methods: tuple[str, ...] | None = None,
+    as_published: bool = False,
+    maximizer: str | None = None,
 ) -> Plan:
     """The plan of that name, with what the caller wants otherwise.
 
@@ -303,6 +348,11 @@ def get(
         Other methods: labels of the plan's own, names of `tcgp.fit_model` with options as in
         ``"tcgp:delta=0.1"``, or peers such as ``"peer:botorch"``. A leading ``"+"`` in the first keeps the
         plan's own methods beside them.
+    as_published : bool
+        Every choice as in the paper, for the methods that the paper has. Results are kept apart from others.
+    maximizer : {"multistart", "smc"}, optional
+        How the criterion of optimization runs is maximized: by default as the paper does with ``as_published``, else by
+        multistart.
 
     Returns
     -------
@@ -329,12 +379,21 @@ def get(
             raise ExperimentError(
                 f"the experiment {name!r} has its own rows, and no iterations: leave both out"
             )
-        return plan
+        return _rows_as_published(plan) if as_published else plan
     if iterations is not None:
         plan = replace(plan, iterations=iterations)
     if methods is not None:
         plan = replace(plan, methods=_chosen_methods(plan, methods))
-    return plan
+    if as_published:
+        chosen = tuple(method.as_published() for method in plan.methods)
+        plan = replace(plan, methods=chosen, as_published=True, maximizer=PAPER.maximizer)
+    return plan if maximizer is None else replace(plan, maximizer=maximizer)
+
+
+def _rows_as_published(plan: CalibrationPlan) -> CalibrationPlan:
+    """The plan of a table with every choice as in the paper; its results have a place of their own."""
+    rows = tuple(Row(row.level, row.method.as_published()) for row in plan.rows)
+    return replace(plan, rows=rows, rows_name=f"{plan.rows_name}{_MARK}", as_published=True)
 
 
 def _chosen_methods(plan: OptimizationPlan, texts: tuple[str, ...]) -> tuple[Method, ...]:

@@ -90,6 +90,8 @@ class RunTask:
     iterations : int
     diagnostics : bool
         Whether the models are scored on test sets along the run.
+    maximizer : {"multistart", "smc"}
+        How the criterion is maximized.
     """
 
     points_per_dimension: ClassVar[int] = 10
@@ -100,17 +102,23 @@ class RunTask:
     criterion: str
     iterations: int
     diagnostics: bool = False
+    maximizer: str = "multistart"
 
     @property
     def path(self) -> str:
         """Where the result lies in the directory of results: by what is computed, not for which plan."""
         problem = self.problem.replace(":", "-")
-        return f"runs/{problem}/{self.criterion}/{self.method.slug}/{self.replicate:04d}.json"
+        return f"runs/{problem}/{self._criterion}/{self.method.slug}/{self.replicate:04d}.json"
 
     @property
     def kind(self) -> str:
         """Tasks of one kind take about the same time."""
-        return f"{self.problem} {self.criterion} {self.method.slug}"
+        return f"{self.problem} {self._criterion} {self.method.slug}"
+
+    @property
+    def _criterion(self) -> str:
+        """The criterion, with its maximizer if that is not the usual one."""
+        return self.criterion if self.maximizer == "multistart" else f"{self.criterion}-{self.maximizer}"
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -123,6 +131,8 @@ class RunTask:
             "method": self.method.name,
             "options": self.method.settings,
             "criterion": self.criterion,
+            # Results made before there was a choice stay valid.
+            **({} if self.maximizer == "multistart" else {"maximizer": self.maximizer}),
         }
 
     def accepts(self, payload: Mapping[str, Any]) -> bool:

@@ -82,8 +82,7 @@ def curves_of(plan: OptimizationPlan, store: Store) -> dict[str, list[Curves]]:
         for method in plan.methods:
             results: dict[int, dict[str, Any]] = {}
             for replicate in range(plan.replicates):
-                task = RunTask(problem, replicate, method, plan.criterion, plan.iterations, plan.diagnostics)
-                result = store.load(task)
+                result = store.load(plan.task(problem, replicate, method))
                 if result is not None:
                     results[replicate] = result
             if results:

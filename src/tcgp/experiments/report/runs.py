@@ -48,14 +48,14 @@ def optimization_page(plan: OptimizationPlan, store: Store) -> Page:
     targets = {problem: TARGETS.get(problem, DEFAULT_TARGET) for problem in plan.problems}
     counts = sorted({len(curve.replicates) for methods in curves.values() for curve in methods})
     runs = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    command = f"{plan.name} --replicates {plan.replicates} --iterations {plan.iterations}"
+    command = f"{plan.command} --replicates {plan.replicates} --iterations {plan.iterations}"
     blocks: list[Block] = [
         Paragraph(
             f"{plan.mirrors}. {plan.title}: {plan.iterations} iterations after 10 d uniform points, {runs} runs "
             "for each method and function (the paper has 100), all methods from the same initial designs. Made by"
         ),
         Code(f"tcgp experiment run {command}\ntcgp experiment report {command}"),
-        picture(plan.name, CAPTIONS[plan.layout], draw(plan.layout, curves, targets)),
+        picture(plan.page, CAPTIONS[plan.layout], draw(plan.layout, curves, targets)),
         Heading("At the end of the runs"),
         Paragraph(
             "p(m_n) is the share of the box where the function is at most the best value found, by subset "
@@ -72,7 +72,7 @@ def optimization_page(plan: OptimizationPlan, store: Store) -> Page:
         "Wilcoxon signed-rank on log10 of the ratio, whose median is the effect",
     )
     return Page(
-        plan.name, f"{plan.name}: {plan.title}", blocks, {f"{plan.name}.csv": _csv(curves, targets, plan)}
+        plan.page, f"{plan.page}: {plan.title}", blocks, {f"{plan.page}.csv": _csv(curves, targets, plan)}
     )
 
 

@@ -106,7 +106,7 @@ def table_page(plan: CalibrationPlan, store: Store) -> Page:
             "(the paper has 100). twCRPS and r from 4000 uniform test points; tKS–PIT from 4000 points below "
             "the threshold, by subset simulation. Made by"
         ),
-        Code(f"tcgp experiment run {plan.name}\ntcgp experiment report {plan.name}"),
+        Code(f"tcgp experiment run {plan.command}\ntcgp experiment report {plan.command}"),
         *_agreement(cells),
     ]
     for problem in plan.problems:
@@ -118,7 +118,7 @@ def table_page(plan: CalibrationPlan, store: Store) -> Page:
         _compare_means,
         "paired t-test of the means, as the table has means",
     )
-    return Page(plan.name, f"{plan.name}: {plan.title}", blocks, {f"{plan.name}.csv": _csv(cells)})
+    return Page(plan.page, f"{plan.page}: {plan.title}", blocks, {f"{plan.page}.csv": _csv(cells)})
 
 
 def _range(counts: Sequence[int]) -> str:

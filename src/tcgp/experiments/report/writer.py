@@ -61,7 +61,7 @@ def _check_results(plans: Sequence[Plan], store: Store) -> None:
         if tasks and not any(store.load(task) for task in tasks):
             raise ExperimentError(
                 f"there are no results of {plan.name!r} in {str(store.root)!r}: make them with "
-                f"'tcgp experiment run {plan.name}'"
+                f"'tcgp experiment run {plan.command}'"
             )
 
 

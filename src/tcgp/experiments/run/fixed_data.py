@@ -86,12 +86,13 @@ def score_rows(problem_name: str, replicate: int, rows: Sequence[Row]) -> dict[s
             predicted[key, row.level] = interpolators[key].predict(tail.particles)
         law = calibrate(interpolators[key], name, rng=rng, **options).law
         everywhere = Prediction(*predicted[key], law)
-        results.append(_scores(everywhere, y_test, Prediction(*predicted[key, row.level], law), tail))
+        below = Prediction(*predicted[key, row.level], law)
+        results.append(_scores(everywhere, y_test, below, tail, row.method.choices.ratio))
     return {"rows": results, "seconds": time.process_time() - start}
 
 
 def _scores(
-    everywhere: Prediction, y_test: FloatArray, below: Prediction, tail: SubsetSimulation
+    everywhere: Prediction, y_test: FloatArray, below: Prediction, tail: SubsetSimulation, ratio: str
 ) -> dict[str, Any]:
     """Scores below a threshold, from predictions at uniform points and at points below it."""
     t, law = tail.threshold, everywhere.law
@@ -101,7 +102,7 @@ def _scores(
         "twcrps": float(np.mean(scoring.twcrps(everywhere, y_test, t))),
         "occurrence": abs(tail.probability - expected),
         "occurrence_same_points": abs(float(np.mean(y_test <= t)) - expected),
-        "tks_pit": scoring.tks_pit(below, tail.values, t),
+        "tks_pit": scoring.tks_pit(below, tail.values, t, ratio=ratio),
         "kappa": expected / tail.probability,
         "beta": getattr(law, "beta", None),
         "scale": getattr(law, "scale", None),

@@ -17,6 +17,7 @@ from tcgp.experiments.plan.tasks import RunTask
 from tcgp.experiments.run import problems
 from tcgp.experiments.run.bbob import is_bbob
 from tcgp.experiments.run.peers import PEERS
+from tcgp.methods.published import Choices
 from tcgp.models import Model
 from tcgp.optimizer import Optimizer
 from tcgp.problems import Problem
@@ -62,7 +63,10 @@ def optimize(task: RunTask) -> dict[str, Any]:
     X = problems.uniform_points(problem, task.points_per_dimension * problem.dim, streams.design)
     y = np.asarray(problem.fun(X), dtype=float)
     levels = Levels(problem, streams.levels)
-    examiner = _Examiner(problem, streams.levels.spawn(1)[0], streams.test) if task.diagnostics else None
+    choices = task.method.choices
+    examiner = (
+        _Examiner(problem, streams.levels.spawn(1)[0], streams.test, choices) if task.diagnostics else None
+    )
     best = float(y.min())
     metrics = _Stopwatch()
     with metrics:
@@ -111,6 +115,7 @@ def _own_steps(task: RunTask, problem: Problem, X: FloatArray, y: FloatArray, se
         n_initial=len(X),
         rng=seed,
         epsilon=EPSILON,
+        maximizer=task.maximizer,
         options=dict(task.method.options),
     )
     optimizer.tell(X, y)
@@ -182,8 +187,13 @@ class _Examiner:
     """Scores of a model on test sets, below the best value and below the threshold of its calibration."""
 
     def __init__(
-        self, problem: Problem, levels: np.random.SeedSequence, test: np.random.SeedSequence
+        self,
+        problem: Problem,
+        levels: np.random.SeedSequence,
+        test: np.random.SeedSequence,
+        choices: Choices,
     ) -> None:
+        self._choices, self._rng = choices, np.random.default_rng(levels.spawn(1)[0])
         self._low, high = problem.bounds.T
         self._width = high - self._low
         self._thresholds = Levels(problem, levels)  # apart from those of p_mn, which must not depend on them
@@ -199,11 +209,19 @@ class _Examiner:
     def _at(self, model: Model, tail: SubsetSimulation) -> dict[str, float | None]:
         prediction = model.predict(self._points)
         t = tail.threshold
-        particles, values = tail.particles[:N_TAIL], tail.values[:N_TAIL]
+        n = len(tail.values)
+        chosen = (
+            self._rng.choice(n, min(N_TAIL, n), replace=False)
+            if self._choices.draws_particles
+            else slice(N_TAIL)
+        )
+        particles, values = tail.particles[chosen], tail.values[chosen]
         return {
             "twcrps": float(np.mean(scoring.twcrps(prediction, self._values, t))),
             "occurrence": abs(tail.probability - scoring.predicted_probability(prediction, t)),
-            "tks_pit": scoring.tks_pit(model.predict(self._unit(particles)), values, t)
+            "tks_pit": scoring.tks_pit(
+                model.predict(self._unit(particles)), values, t, ratio=self._choices.ratio
+            )
             if len(values)
             else None,
         }

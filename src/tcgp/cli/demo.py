@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
     problem = get(PROBLEM)
     print(
         f"Goldstein-Price, 2 parameters, minimum {problem.minimum:g}: {options.n_evals} evaluations, "
-        f"{options.seeds} seeds.\nA plain GP, tcGP, and the default, auto, where tcGP takes turns with two other "
+        f"{options.seeds} seeds.\nA plain GP, tcGP, and the default, auto, where tcGP takes turns with other "
         "models. Their initial designs start with the same points."
     )
     results: dict[str, list[Result]] = {label: [] for label in METHODS}

@@ -29,6 +29,15 @@ def test_gradient_of_the_likelihood_is_that_of_differences(p):
     np.testing.assert_allclose(gradient, differences, rtol=1e-5, atol=1e-5)
 
 
+def test_many_pairs_are_computed_twice_with_the_same_result(monkeypatch):
+    likelihood = AdditiveLikelihood(X, Y, 2)
+    value, gradient = likelihood.value_and_gradient(THETA)
+    monkeypatch.setattr("tcgp.gp.additive.STORED", 100)
+    again, gradient_again = likelihood.value_and_gradient(THETA)
+    assert again == value
+    np.testing.assert_array_equal(gradient_again, gradient)
+
+
 def test_likelihood_is_the_density_of_the_data():
     together, apart, s = np.exp(THETA).reshape(3, 3)
 

@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 from tcgp._typing import FloatArray
 from tcgp.gp.interpolator import Interpolator
 from tcgp.gp.kernels import correlation, correlation_and_slope
-from tcgp.gp.likelihood import ConcentratedLikelihood, PooledPrior, Prior
+from tcgp.gp.likelihood import STORED, ConcentratedLikelihood, PooledPrior, Prior
 from tcgp.gp.posterior import Gradient, Posterior, factorize, solve_mean
 from tcgp.gp.selection import LONGEST, SHORTEST
 from tcgp.gp.units import Units
@@ -85,21 +85,29 @@ class AdditiveLikelihood(ConcentratedLikelihood):
         total = 1.0 + s.sum()
         inverse_squares, inverse_squares_apart = np.exp(-2.0 * together), np.exp(-2.0 * apart)
         product, q = correlation_and_slope(self._differences.sums(inverse_squares), self.p)
-        singles = []
-        k = product.copy()
-        for j in range(self.dim):
+
+        def single(j: int) -> tuple[FloatArray, FloatArray]:
+            """Correlations of coordinate j, and their derivatives with respect to the log-lengthscale."""
             scaled = self._differences.of(j) * inverse_squares_apart[j]
             k_j, q_j = correlation_and_slope(scaled.copy(), self.p)
+            q_j *= scaled
+            return k_j, q_j
+
+        k, kept = product, {}
+        for j in range(self.dim):
+            k_j, q_j = single(j)
             k += s[j] * k_j
-            singles.append((k_j, q_j, scaled))
+            if self.dim * len(k) <= STORED:  # of more, memory would run out: they are computed twice
+                kept[j] = k_j, q_j
         k /= total
 
         def slopes(weights: FloatArray) -> FloatArray:
             gradient: FloatArray = np.empty((3, self.dim))
             gradient[0] = self._differences.moments(q * weights) * inverse_squares
             level = float(k @ weights)
-            for j, (k_j, q_j, scaled) in enumerate(singles):
-                gradient[1, j] = s[j] * float((q_j * scaled) @ weights)
+            for j in range(self.dim):
+                k_j, q_j = kept[j] if j in kept else single(j)
+                gradient[1, j] = s[j] * float(q_j @ weights)
                 gradient[2, j] = s[j] * (float(k_j @ weights) - level)
             gradient /= total
             return gradient.ravel()

@@ -15,7 +15,7 @@ from tcgp._typing import FloatArray, IntArray
 from tcgp.gp.kernels import correlation, correlation_and_slope
 from tcgp.gp.posterior import Factorization, factorize, solve_mean
 
-__all__ = ["ConcentratedLikelihood", "LengthscalePrior", "PooledPrior", "Prior", "evenly"]
+__all__ = ["STORED", "ConcentratedLikelihood", "LengthscalePrior", "PooledPrior", "Prior", "evenly"]
 
 # Of a learned nugget, as a share of the process variance: at 1 half of the variance is called ripples.
 _NUGGET_RANGE = (1e-8, 1.0)

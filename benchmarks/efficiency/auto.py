@@ -2,13 +2,14 @@
 
     python benchmarks/efficiency/auto.py run SET METHOD... [--seeds 5] [--iterations 60] [--n0 PER_DIMENSION]
     python benchmarks/efficiency/auto.py report SET METHOD... [--at 30 60 100] [--reference auto]
+    python benchmarks/efficiency/auto.py groups SET METHOD... [--at 30 60 100] [--reference auto]
 
 SET is ``tuning`` (the paper's functions, n0 = 10 d), ``validation`` (others, n0 = 3 d), ``second-tuning`` or
 ``second-validation`` (BBOB and classics, n0 = 3 d), or names of functions. A method is one of `tcgp.fit_model`, with
 options as in ``tcgp:delta=0.1``, or ``peer:botorch``, ``peer:optuna``, ``peer:egobox``, ``peer:trego``. Runs are kept
 in ``--store``, in the format of runs.py; a run that is there already is not repeated unless more iterations are asked
 for, so that a stopped benchmark continues where it was. Seeds 0, 1, ... give each function the same designs whatever
-the method.
+the method. ``groups`` compares by the groups of BBOB, with tests over the functions and seeds of each.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from scipy.stats import rankdata, wilcoxon
 import functions
 import tcgp
 from quick_botorch import quick_botorch
-from runs import Key, Run, Task, load, make_runs, verdict
+from runs import LEVEL, Key, Run, Task, load, make_runs, verdict
 from tcgp.experiments.plan.methods import Method
 from tcgp.experiments.run.peers import PEERS, check_installed
 from tcgp.methods import PORTFOLIOS, Member
@@ -75,6 +76,8 @@ SETS = {
 }
 STORE = Path(__file__).parent / "results" / "auto.csv"
 SOLVED = 1e-6  # regrets below this share of the regret of a random point count as this: solved
+# The last function of each group of BBOB.
+BBOB_GROUPS = {5: "separable", 9: "moderate", 14: "ill-conditioned", 19: "multimodal", 24: "weak structure"}
 Runs = Mapping[Key, Run]
 
 
@@ -90,8 +93,9 @@ def main() -> None:
         tasks = plan(names, arguments.methods, seeds, arguments.iterations, per_dimension)
         make_runs(optimize, tasks, arguments.jobs, arguments.store)
     else:
+        show = report if arguments.command == "report" else groups
         runs = load(arguments.store)
-        print(report(runs, names, arguments.methods, arguments.at, arguments.reference, per_dimension))
+        print(show(runs, names, arguments.methods, arguments.at, arguments.reference, per_dimension))
 
 
 # ---- runs ----
@@ -173,6 +177,53 @@ def report(
             ]
     parts += [_speed_table(runs, names, methods, reference, per_dimension), _cost_line(runs, names, methods)]
     return "\n".join(parts)
+
+
+def groups(
+    runs: Runs,
+    names: Sequence[str],
+    methods: Sequence[str],
+    budgets: Sequence[int],
+    reference: str,
+    per_dimension: int,
+) -> str:
+    """Markdown: runs that the reference wins and loses against each other method, by group of functions."""
+    members: dict[str, list[str]] = {}
+    for name in names:
+        members.setdefault(_group(name), []).append(name)
+    others = [method for method in methods if method != reference]
+    lines = [f"| runs won : lost by {reference} (p) | budget | " + " | ".join(others) + " |"]
+    lines.append("|---" * (len(others) + 2) + "|")
+    for group, functions_ in {**members, "all": list(names)}.items():
+        for budget in budgets:
+            cells = [
+                _won_and_lost(runs, functions_, method, reference, budget, per_dimension) for method in others
+            ]
+            lines.append(f"| {group} | n0 + {budget} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _won_and_lost(
+    runs: Runs, names: Sequence[str], method: str, reference: str, budget: int, per_dimension: int
+) -> str:
+    """Runs won and lost by more than LEVEL, with p of a signed-rank test over all of them."""
+    differences: list[float] = []
+    for name in names:
+        row = _regrets(runs, name, (method, reference), budget, per_dimension)
+        if len(row) == 2:
+            row = common_seeds(row)
+            differences += [row[method][seed] - row[reference][seed] for seed in row[method]]
+    found = np.array(differences)
+    p = wilcoxon(found).pvalue if len(found) > 5 and np.any(found) else np.nan
+    return f"{(found > LEVEL).sum()} : {(found < -LEVEL).sum()} of {len(found)} (p = {p:.1g})"
+
+
+def _group(name: str) -> str:
+    """The group of BBOB that a function belongs to; all others are classics."""
+    if not name.startswith("bbob:"):
+        return "classics"
+    number = int(name.split(":")[1][1:])
+    return next(group for last, group in BBOB_GROUPS.items() if number <= last)
 
 
 def _regrets(
@@ -306,7 +357,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("command", choices=("run", "report"))
+    parser.add_argument("command", choices=("run", "report", "groups"))
     parser.add_argument(
         "sets", help="tuning, validation, or names with commas between", type=lambda s: s.split(",")
     )

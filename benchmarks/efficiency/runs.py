@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import wilcoxon
 
-__all__ = ["Key", "Run", "Task", "decode", "encode", "load", "make_runs", "verdict"]
+__all__ = ["LEVEL", "Key", "Run", "Task", "decode", "encode", "load", "make_runs", "verdict"]
 
 COLUMNS = ("function", "method", "seed", "n0", "evaluations", "seconds", "steps")
 DIGITS = 10  # with nine, runs that end in the same local minimum tie where they did not, and tests change

@@ -135,6 +135,8 @@ class ConcentratedLikelihood:
         rows, columns = np.triu_indices(self.n, 1)
         self._pairs = rows * self.n + columns  # positions of the pairs in a flat n x n matrix
 
+    has_many_optima = False  # more than a scan of few candidates finds
+
     @property
     def learns_nugget(self) -> bool:
         """Whether the last parameter is the logarithm of the nugget."""

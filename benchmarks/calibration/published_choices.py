@@ -96,7 +96,8 @@ def score(name: str, replicate: int) -> dict[tuple[Any, ...], float]:
     found: dict[tuple[Any, ...], float] = {}
     for reading, choice in READINGS.items():
         for table, level, label, criterion, delta in rows():
-            key = (criterion, delta, *choice[:3])
+            how = choice[:3] if criterion in ("joint", "thres") else (choice.search, "exact", "exact")
+            key = (criterion, delta, *how)
             if key not in laws:
                 t = thresholds[delta]
                 laws[key] = (
@@ -167,6 +168,7 @@ def main() -> None:
                     "level",
                     "method",
                     "metric",
+                    "data_sets",
                     "mean",
                     "error",
                     "paper",
@@ -175,7 +177,13 @@ def main() -> None:
             )
             for reading, table, cell in cells:
                 paper = "" if cell.printed is None else cell.printed.text
-                numbers = (f"{cell.ours.value:.5g}", f"{cell.ours.error:.2g}", paper, cell.agrees)
+                numbers = (
+                    cell.ours.n,
+                    f"{cell.ours.value:.5g}",
+                    f"{cell.ours.error:.2g}",
+                    paper,
+                    cell.agrees,
+                )
                 writer.writerow(
                     [
                         reading,

@@ -152,3 +152,26 @@ def test_descents_of_a_smooth_function_agree():
         for start in (None, [1.0, 1.0], [5.0, 2.0], [10.0, 5.0])
     ]
     assert np.ptp(likelihoods) < 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "level"), [("dixon-price4", 40, 0.1), ("ackley4", 40, 0.05), ("hartmann6", 60, 0.1)]
+)
+def test_a_fit_is_as_good_as_the_best_of_many_starts(name, n, level):
+    """A scan that trusted the likelihood of its candidates missed these optima, by up to hundreds of units."""
+    problem, X, y = design(name, n)
+    threshold, width = np.quantile(y, level), np.ptp(problem.bounds, axis=1)
+    starts = np.exp(np.random.default_rng(1).uniform(np.log(0.03), np.log(10.0), (30, problem.dim))) * width
+    best = max(
+        RelaxedGaussianProcess(threshold).fit(X, y, bounds=problem.bounds, start=start).log_likelihood_
+        for start in starts
+    )
+    assert RelaxedGaussianProcess(threshold).fit(X, y, bounds=problem.bounds).log_likelihood_ > best - 0.01
+
+
+def test_lengthscales_do_not_run_away_when_few_values_are_exact():
+    """The likelihood grows with them until rounding stops it: they reached 200 boxes here, and a nugget was needed."""
+    problem, X, y = design("rosenbrock6", 90)
+    model = RelaxedGaussianProcess(np.quantile(y, 0.05)).fit(X, y, bounds=problem.bounds)
+    assert (model.lengthscales_ <= 10.0 * np.ptp(problem.bounds, axis=1) * (1.0 + 1e-9)).all()
+    assert model.nugget_ == 0.0

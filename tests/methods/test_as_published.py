@@ -65,17 +65,6 @@ def test_the_law_is_that_of_the_paper_s_search_supremum_and_ratio(method, criter
 
 
 @pytest.mark.parametrize("options", [{}, PUBLISHED])
-def test_the_threshold_of_regp_has_the_memory_of_the_paper(options):
-    problem, X, y = branin_data()
-    state = {"lengthscales": [5.0, 5.0], "threshold": 50.0, "n": 29}
-    # No quantile has all of the box below it, so that the threshold must stay where it was.
-    model = tcgp.fit_model(X, y, "regp", bounds=problem.bounds, state=state, p_min=1.0, **options)
-    assert (model.threshold == 50.0) == bool(options)
-    fresh = tcgp.fit_model(X, y, "regp", bounds=problem.bounds, p_min=1.0, **options)
-    assert fresh.threshold == pytest.approx(np.quantile(y, 0.25), rel=1e-12)
-
-
-@pytest.mark.parametrize("options", [{}, PUBLISHED])
 def test_lengthscales_are_selected_at_every_datum_however_many(options):
     x = np.linspace(0.0, 1.0, 300)
     state = {"lengthscales": [0.3], "n": 299, "threshold": -0.9}

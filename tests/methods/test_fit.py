@@ -235,3 +235,19 @@ def test_a_cold_fit_looks_around_once_the_data_have_grown_by_a_quarter():
     np.testing.assert_allclose(
         later.interpolator.log_likelihood_, best.interpolator.log_likelihood_, rtol=1e-6
     )
+
+
+def test_the_threshold_of_regp_has_memory():
+    problem = tcgp.problems.get("branin")
+    X = np.random.default_rng(0).uniform(problem.bounds[:, 0], problem.bounds[:, 1], (30, 2))
+    y, state = problem.fun(X), {"lengthscales": [5.0, 5.0], "threshold": 50.0, "n": 29}
+
+    def threshold(method="regp", **given):
+        return tcgp.fit_model(X, y, method, bounds=problem.bounds, **given).interpolator.threshold
+
+    quantile = pytest.approx(np.quantile(y, 0.25), rel=1e-12)
+    # No quantile has all of the box below it, so that the threshold must stay where it was.
+    assert threshold(state=state, p_min=1.0) == 50.0
+    assert threshold(state=state) == threshold(state=state, p_min=0.0) == threshold(p_min=1.0) == quantile
+    # The state of tcreGP has the threshold of its law, which is another.
+    assert threshold("tcregp", state=state, p_min=1.0) == quantile

@@ -52,7 +52,7 @@ class AdditiveLikelihood(ConcentratedLikelihood):
     Parameters ``theta`` are the d log-lengthscales of the product k, the d of the k_j, and the d logarithms of s_j.
     """
 
-    rough_descents = (3, 4)  # its priors leave few optima
+    optima = "few"  # thanks to its priors
 
     def part(self, m: int) -> AdditiveLikelihood:
         """The same likelihood of m of the data, spread evenly over their order."""

@@ -127,7 +127,7 @@ class ConcentratedLikelihood:
     dominate at n of about 100.
     """
 
-    rough_descents = (3, 12)  # fewest and most short descents that begin a search without a warm start
+    optima = "some"  # how many there are, which says how to look for the best: "few", "some" or "many"
 
     def __init__(
         self,

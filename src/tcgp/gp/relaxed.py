@@ -12,7 +12,7 @@ from tcgp._typing import BoolArray, FloatArray
 from tcgp.gp.interpolator import Interpolator
 from tcgp.gp.likelihood import ConcentratedLikelihood, Prior, evenly
 from tcgp.gp.posterior import Factorization, factorize, solve_mean
-from tcgp.gp.selection import LONGEST, SHORTEST
+from tcgp.gp.selection import LONGEST_RELAXED, SHORTEST
 from tcgp.gp.units import Units
 
 __all__ = ["RelaxedGaussianProcess", "RelaxedLikelihood"]
@@ -37,6 +37,8 @@ class RelaxedLikelihood(ConcentratedLikelihood):
     By the envelope theorem the gradient with respect to the lengthscales is the one of
     the plain likelihood at that solution (variable projection), so d numbers are searched instead of d + n.
     """
+
+    optima = "many"
 
     def __init__(
         self,
@@ -218,8 +220,11 @@ class RelaxedGaussianProcess(Interpolator):
     n_starts : int
         Number of descents of the likelihood when there is no warm start. One is not enough: the likelihood of
         the completed data has poor local optima.
-    selection, prior, shortest, longest
+    selection, prior, shortest
         As in `GaussianProcess`.
+    longest : float
+        Longest lengthscale, in units of the box: 10. With few exact values the relaxed ones can follow ever smoother
+        functions. The likelihood then grows with the lengthscales until rounding stops it, and has no optimum.
 
     Attributes
     ----------
@@ -251,11 +256,11 @@ class RelaxedGaussianProcess(Interpolator):
         threshold: float,
         *,
         smoothness: int = 2,
-        n_starts: int = 2,
+        n_starts: int = 4,
         selection: str = "ml",
         prior: tuple[float, float] | None = None,
         shortest: float = SHORTEST,
-        longest: float = LONGEST,
+        longest: float = LONGEST_RELAXED,
     ) -> None:
         super().__init__(smoothness, n_starts, selection, prior, shortest, longest)
         if np.isnan(threshold):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
@@ -16,6 +17,7 @@ from tcgp.sampling.sobol import sobol
 
 __all__ = [
     "LONGEST",
+    "LONGEST_RELAXED",
     "SELECTIONS",
     "SHORTEST",
     "descend",
@@ -29,18 +31,52 @@ Interval = tuple[float, float]
 
 SHORTEST = 0.1  # lengthscale, in units of the typical spacing of the data
 LONGEST = 1e3  # in units of the box
+# The same where values are relaxed: with few exact ones the likelihood grows with the lengthscales until rounding stops
+# it.
+LONGEST_RELAXED = 10.0
 SELECTIONS = ("ml", "map", "pooled", "reml")
 _PRIOR_VARIANCE = 3.0
 _POOLED_VARIANCE = 0.5
 
 # Candidates of the scan, in units of the box: sqrt(d) times the first for the isotropic ones.
 _ISOTROPIC = (0.1, 0.3, 1.0, 3.0)
-_SCAN_RANGE = (0.05, 100.0)
 _SCAN_SIZE = 28
-# Few data make many optima: 12 starts at n = 10 d, 4 at n = 30 d.
-_ROUGH_WORK = 120
 _ROUGH_ITERATIONS = 8
-_HOPELESS = 5.0  # what full descents seldom make up for, in units of NLL; or one for each lengthscale
+
+
+@dataclass(frozen=True)
+class _Scan:
+    """How optima are looked for: by a few steps from the best candidates, and full descents from the best of these.
+
+    Attributes
+    ----------
+    span : (float, float)
+        Of the candidates, in units of the box.
+    work : int
+        Rough descents, as a multiple of d / n: few data make many optima.
+    descents : (int, int)
+        Fewest and most of them.
+    always : int
+        How many candidates, the isotropic ones first, are among them whatever their likelihood.
+    hopeless : float
+        What full descents seldom make up for, in units of NLL; or one for each lengthscale.
+    """
+
+    span: Interval
+    work: int
+    descents: tuple[int, int]
+    always: int
+    hopeless: float
+
+
+_SCANS = {
+    "few": _Scan((0.05, 100.0), work=120, descents=(3, 4), always=0, hopeless=5.0),
+    # 12 rough descents at n = 10 d, 4 at n = 30 d.
+    "some": _Scan((0.05, 100.0), work=120, descents=(3, 12), always=0, hopeless=5.0),
+    # A candidate's value says little about the optimum below it: 24 rough descents at n = 10 d, 16 at n = 30 d. They
+    # take 1.6 times as long, and reach the best of 50 starts in 99 % of cases (benchmarks/reliability/fit_reliability.py).
+    "many": _Scan((0.1, 20.0), work=240, descents=(16, 32), always=len(_ISOTROPIC), hopeless=np.inf),
+}
 # Relative, in NLL. Refits follow one another: what one leaves is the next one's to find.
 _WARM_TOLERANCE = 1e-6
 _MANY_DATA, _MANY_DATA_ITERATIONS = 200, 12
@@ -111,7 +147,8 @@ def select_lengthscales(
     a part of them.
     """
     bounds = [log_rho_bounds(likelihood.n, likelihood.dim, shortest, longest)] * likelihood.dim
-    candidates = _candidates(likelihood.dim) if start is None else ()
+    scan = _SCANS[likelihood.optima]
+    candidates = _candidates(likelihood.dim, scan.span) if start is None else ()
     bounds += likelihood.other_bounds
     starts = itertools.cycle(likelihood.other_starts)
     candidates = tuple(np.append(candidate, next(starts)) for candidate in candidates)
@@ -121,9 +158,9 @@ def select_lengthscales(
         few = _MANY_DATA_ITERATIONS if likelihood.n >= _MANY_DATA else 200
         return _refine(likelihood, start, bounds, few)
     if likelihood.n <= SCAN_DATA:
-        n_rough = int(np.clip(_ROUGH_WORK * likelihood.dim // likelihood.n, *likelihood.rough_descents))
-        hopeless = max(_HOPELESS, likelihood.dim)
-        return _optima(likelihood, candidates, bounds, n_starts, n_rough=n_rough, hopeless=hopeless)[0]
+        n_rough = int(np.clip(scan.work * likelihood.dim // likelihood.n, *scan.descents))
+        given = {"n_rough": n_rough, "hopeless": max(scan.hopeless, likelihood.dim), "always": scan.always}
+        return _optima(likelihood, candidates, bounds, n_starts, **given)[0]
     # The optima of a part of the data are near those of a part three times as large, and of all in the end. Which of
     # them is the best may change: none is hopeless.
     part = likelihood.part(SCAN_DATA)
@@ -151,15 +188,17 @@ def _refine(
 
 def _optima(
     likelihood: ConcentratedLikelihood,
-    candidates: Iterable[FloatArray],
+    candidates: Sequence[FloatArray],
     bounds: Sequence[Interval],
     n_starts: int,
     *,
     n_rough: int,
     hopeless: float,
+    always: int = 0,
 ) -> list[FloatArray]:
     """Up to ``n_starts`` optima, the best first: a scan, a few steps from the best of it, and descents from there."""
-    ranked = sorted((_clip(candidate, bounds) for candidate in candidates), key=likelihood.rough_value)
+    clipped = [_clip(candidate, bounds) for candidate in candidates]
+    ranked = [*clipped[:always], *sorted(clipped[always:], key=likelihood.rough_value)]
     rough = [_rough_descent(likelihood, candidate, bounds) for candidate in ranked[:n_rough]]
     rough.sort(key=lambda descent: descent[1])
     finished: list[tuple[FloatArray, float]] = []
@@ -199,10 +238,10 @@ def _clip(point: FloatArray, bounds: Sequence[Interval]) -> FloatArray:
 
 
 @functools.cache
-def _candidates(dim: int) -> tuple[FloatArray, ...]:
+def _candidates(dim: int, span: Interval) -> tuple[FloatArray, ...]:
     """A fixed spread of log-lengthscales: isotropic ones, and a Sobol' set in the log domain."""
     isotropic = np.log(np.sqrt(dim) * np.outer(_ISOTROPIC, np.ones(dim)))
-    low, high = np.log(_SCAN_RANGE)
+    low, high = np.log(span)
     points = sobol(_SCAN_SIZE, dim, scramble=np.random.default_rng(0))
     return (*isotropic, *(low + (high - low) * points))
 

@@ -251,12 +251,10 @@ def _relaxation_threshold(
     previous: float | None,
     level: float | None,
 ) -> float:
-    """The value above which data are relaxed."""
+    """The value above which data are relaxed: a quantile, with the memory of the paper's Algorithm 1."""
     delta = settings.get("relax_delta", settings["delta"])
     share = settings.get("least", 0) * X.shape[1] / len(y)
     delta = above(level, min(max(delta, share), 1.0), y)
-    if not choices_of(settings).relaxed_memory:
-        return float(quantile(y, delta))
     weights = calibration.design_weights(Units.of(X, y, bounds).x_to_unit(X), w_max=settings["w_max"])
     return calibration.next_threshold(y, weights, delta=delta, p_min=settings["p_min"], previous=previous)
 
@@ -291,7 +289,9 @@ def _fit_interpolator(
             return GaussianProcess(**given, nugget=nugget).fit(
                 X, y, bounds=bounds, start=start, refine=refine
             )
-        threshold = _relaxation_threshold(settings, X, y, bounds, state.get("threshold"), level)
+        # A law calibrated below a threshold of its own has that in its state.
+        previous = state.get("threshold") if recipe.law == "normal" else None
+        threshold = _relaxation_threshold(settings, X, y, bounds, previous, level)
         return RelaxedGaussianProcess(threshold, **given).fit(X, y, bounds=bounds, start=start, refine=refine)
 
     n, choices = len(y), choices_of(settings)

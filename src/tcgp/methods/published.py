@@ -31,8 +31,6 @@ class Choices:
         The supremum over u in J: see `tcgp.calibration.tail_law`.
     ratio : {"exact", "plain"}
         How F(Z) / F(t) is computed, for J and for scores: see `tcgp.calibration.tail_law`.
-    relaxed_memory : bool
-        Whether the threshold of reGP stays where it is when too little of the box lies below the new quantile.
     always_refits : bool
         Whether lengthscales are selected at every datum, however many there are.
     maximizer : {"multistart", "smc"}
@@ -47,7 +45,6 @@ class Choices:
     search: str | None = None
     supremum: str = "exact"
     ratio: str = "exact"
-    relaxed_memory: bool = False
     always_refits: bool = False
     maximizer: str = "multistart"
     adjusts_proposals: bool = True
@@ -59,7 +56,6 @@ PAPER = Choices(
     search="paper",
     supremum="samples",
     ratio="plain",
-    relaxed_memory=True,
     always_refits=True,
     maximizer="smc",
     adjusts_proposals=False,

@@ -81,7 +81,9 @@ _BCRGP = {
     ),
 }
 _ONGP = {"eta": Option(0.05, "step of the recursion", low=0.0, open_low=True)}
+_RELAXED = {"longest": _LONGEST.with_default(10.0)}
 _REGP = {
+    **_RELAXED,
     "delta": _DELTA.with_default(0.25),
     "least": Option(0, "values for each parameter that are not relaxed, whatever delta says", low=0.0),
 }
@@ -99,6 +101,7 @@ RECIPES: dict[str, Recipe] = {
         "joint",
         {
             **_TCGP,
+            **_RELAXED,
             "relax_delta": Option(
                 0.25, "level of the quantile above which y is relaxed", low=0.0, high=1.0, open_low=True
             ),

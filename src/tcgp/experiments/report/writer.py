@@ -10,7 +10,7 @@ from tcgp._files import write_atomically
 from tcgp.experiments.errors import ExperimentError
 from tcgp.experiments.plan.plans import CalibrationPlan, OptimizationPlan, PicturePlan, Plan
 from tcgp.experiments.plan.tasks import Task
-from tcgp.experiments.report.blocks import Page, Paragraph, to_html
+from tcgp.experiments.report.blocks import Block, Code, Page, Paragraph, to_html
 from tcgp.experiments.report.figures import picture
 from tcgp.experiments.report.runs import optimization_page
 from tcgp.experiments.report.tables import table_page
@@ -81,4 +81,9 @@ def _figure1_page(plan: PicturePlan) -> Page:
         "below the 0.3-quantile. Middle: probability of improvement. Right: EI, each divided by its maximum.",
         plot_figure1(),
     )
-    return Page(plan.name, f"{plan.name}: {plan.title}", [Paragraph(f"{plan.mirrors}."), figure])
+    blocks: list[Block] = [
+        Paragraph(f"{plan.mirrors}. Made by"),
+        Code(f"tcgp experiment report {plan.name}"),
+        figure,
+    ]
+    return Page(plan.name, f"{plan.name}: {plan.title}", blocks)

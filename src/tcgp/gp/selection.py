@@ -74,7 +74,8 @@ _SCANS = {
     # 12 rough descents at n = 10 d, 4 at n = 30 d.
     "some": _Scan((0.05, 100.0), work=120, descents=(3, 12), always=0, hopeless=5.0),
     # A candidate's value says little about the optimum below it: 24 rough descents at n = 10 d, 16 at n = 30 d. They
-    # take 1.6 times as long, and reach the best of 50 starts in 99 % of cases (benchmarks/reliability/fit_reliability.py).
+    # take 1.6 times as long as 12, and reach the best of 50 starts in 99 % of cases: see
+    # benchmarks/reliability/fit_reliability.py.
     "many": _Scan((0.1, 20.0), work=240, descents=(16, 32), always=len(_ISOTROPIC), hopeless=np.inf),
 }
 # Relative, in NLL. Refits follow one another: what one leaves is the next one's to find.

@@ -31,6 +31,7 @@ METHODS = (
     "regp",
     "tcregp",
     "gp-nugget",
+    "tcgp-additive",
     "auto",
 )
 

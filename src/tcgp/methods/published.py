@@ -30,7 +30,7 @@ class Choices:
     supremum : {"exact", "samples"}
         The supremum over u in J: see `tcgp.calibration.tail_law`.
     ratio : {"exact", "plain"}
-        How F(Z) / F(t) is computed, for J and for scores: see `tcgp.calibration.tail_law`.
+        How F(Z) / F(t) is computed, for J and for scores of generalized normal laws: see `tcgp.calibration.tail_law`.
     always_refits : bool
         Whether lengthscales are selected at every datum, however many there are.
     maximizer : {"multistart", "smc"}

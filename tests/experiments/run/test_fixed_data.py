@@ -9,6 +9,10 @@ from tcgp.experiments.plan.methods import Method
 from tcgp.experiments.plan.tasks import Row
 from tcgp.experiments.run import problems
 from tcgp.experiments.run.fixed_data import score_rows
+from tcgp.experiments.run.tail_scores import tks_pit
+from tcgp.laws import GeneralizedNormal, Normal
+from tcgp.methods.published import OURS, PAPER
+from tcgp.models import Prediction
 
 ROWS = (
     Row(0.25, Method("GP", "gp")),
@@ -69,10 +73,8 @@ def test_a_data_set_does_not_depend_on_the_rows_scored(result):
     assert alone["twcrps"] == result[1]["twcrps"]
 
 
-def test_rows_as_published_are_scored_with_the_plain_ratio():
-    gp = Method("GP", "gp")  # the same law either way, and at the best value too sure of itself by far
-    ours, published = (
-        score_rows("goldstein-price", 3, [Row(0.0, method)])["rows"][0] for method in (gp, gp.as_published())
-    )
-    assert published["tks_pit"] != ours["tks_pit"]
-    assert {**published, "tks_pit": 0.0} == {**ours, "tks_pit": 0.0}
+@pytest.mark.parametrize("law", [Normal(), GeneralizedNormal(2.0, np.sqrt(2.0))])
+def test_scores_as_published_take_the_plain_ratio_of_generalized_normal_laws(law):
+    prediction, values = Prediction(np.array([0.0, 100.0]), np.ones(2), law), np.array([-2.0, -1.5])
+    ours, published = (tks_pit(prediction, values, -1.0, choices) for choices in (OURS, PAPER))
+    assert (published != ours) == isinstance(law, GeneralizedNormal)

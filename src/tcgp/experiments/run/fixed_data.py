@@ -15,10 +15,12 @@ from tcgp.calibration import empirical_quantile
 from tcgp.experiments.plan.methods import Method
 from tcgp.experiments.plan.tasks import FixedTask, Row
 from tcgp.experiments.run import problems
+from tcgp.experiments.run.tail_scores import tks_pit
 from tcgp.gp.interpolator import Interpolator
 from tcgp.gp.selection import LONGEST, SHORTEST
 from tcgp.methods import RECIPES
 from tcgp.methods.fit import calibrate, fit_model
+from tcgp.methods.published import Choices
 from tcgp.models import Prediction
 from tcgp.problems import Problem
 from tcgp.sampling import SubsetSimulation, subset_simulation
@@ -87,12 +89,12 @@ def score_rows(problem_name: str, replicate: int, rows: Sequence[Row]) -> dict[s
         law = calibrate(interpolators[key], name, rng=rng, **options).law
         everywhere = Prediction(*predicted[key], law)
         below = Prediction(*predicted[key, row.level], law)
-        results.append(_scores(everywhere, y_test, below, tail, row.method.choices.ratio))
+        results.append(_scores(everywhere, y_test, below, tail, row.method.choices))
     return {"rows": results, "seconds": time.process_time() - start}
 
 
 def _scores(
-    everywhere: Prediction, y_test: FloatArray, below: Prediction, tail: SubsetSimulation, ratio: str
+    everywhere: Prediction, y_test: FloatArray, below: Prediction, tail: SubsetSimulation, choices: Choices
 ) -> dict[str, Any]:
     """Scores below a threshold, from predictions at uniform points and at points below it."""
     t, law = tail.threshold, everywhere.law
@@ -102,7 +104,7 @@ def _scores(
         "twcrps": float(np.mean(scoring.twcrps(everywhere, y_test, t))),
         "occurrence": abs(tail.probability - expected),
         "occurrence_same_points": abs(float(np.mean(y_test <= t)) - expected),
-        "tks_pit": scoring.tks_pit(below, tail.values, t, ratio=ratio),
+        "tks_pit": tks_pit(below, tail.values, t, choices),
         "kappa": expected / tail.probability,
         "beta": getattr(law, "beta", None),
         "scale": getattr(law, "scale", None),

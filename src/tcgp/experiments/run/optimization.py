@@ -17,6 +17,7 @@ from tcgp.experiments.plan.tasks import RunTask
 from tcgp.experiments.run import problems
 from tcgp.experiments.run.bbob import is_bbob
 from tcgp.experiments.run.peers import PEERS
+from tcgp.experiments.run.tail_scores import tks_pit
 from tcgp.methods.published import Choices
 from tcgp.models import Model
 from tcgp.optimizer import Optimizer
@@ -219,9 +220,7 @@ class _Examiner:
         return {
             "twcrps": float(np.mean(scoring.twcrps(prediction, self._values, t))),
             "occurrence": abs(tail.probability - scoring.predicted_probability(prediction, t)),
-            "tks_pit": scoring.tks_pit(
-                model.predict(self._unit(particles)), values, t, ratio=self._choices.ratio
-            )
+            "tks_pit": tks_pit(model.predict(self._unit(particles)), values, t, self._choices)
             if len(values)
             else None,
         }

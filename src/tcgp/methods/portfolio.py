@@ -26,6 +26,7 @@ __all__ = [
     "describe_options",
     "improvements",
     "interpolating",
+    "leads_of",
     "member_options",
     "members_of",
     "options_of",
@@ -39,7 +40,7 @@ COMPARISON_LEVEL = 0.25
 # A member whose predictions are this many times worse than another's leaves its turn to it.
 MUCH_WORSE = 2.0
 # A member whose log-likelihood is higher by this much than that of the first with the same turn is certain to be right.
-CERTAIN = 10.0
+CERTAIN, NEARLY_CERTAIN = 10.0, 5.0
 # Share of the way from the median to the best value that counts as an improvement.
 SMALLEST_GAIN = 1e-3
 # The unit of compression, as a share of the values: below it they differ by little more than rounding.
@@ -242,65 +243,90 @@ def compress(values: FloatArray, known: FloatArray, share: float = 0.0) -> Float
     return compressed
 
 
-def candidates(method: str, due: Sequence[int]) -> tuple[int, ...]:
+def candidates(method: str, due: Sequence[int], leads: Mapping[int, float] | None = None) -> tuple[int, ...]:
     """Numbers of the members that may take the turn of those due.
 
     They are those that interpolate, as these do. A smoothing member has its turn for itself: its predictions of exact
-    data are worse, and that is what it is for.
+    data are worse, and that is what it is for. Members that share a turn come into question for others only if one of
+    them was nearly certain to be right the last time: fits take time.
+
+    Parameters
+    ----------
+    method : str
+    due : sequence of int
+    leads : mapping, optional
+        By how much members were likelier than the first of those they share a turn with, the last time.
 
     Examples
     --------
     >>> from tcgp.methods.portfolio import candidates
-    >>> candidates("auto", (0,)), candidates("auto", (2,)), candidates("tcgp", (0,))
-    ((0, 1, 3, 4), (2,), (0,))
+    >>> candidates("auto", (0,)), candidates("auto", (3, 4)), candidates("auto", (2,)), candidates("tcgp", (0,))
+    ((0, 1), (0, 1, 3, 4), (2,), (0,))
+    >>> candidates("auto", (0,), leads={4: 8.0})
+    (0, 1, 3, 4)
     """
     numbers = interpolating(members_of(method))
-    return numbers if set(due) <= set(numbers) else tuple(due)
+    if not set(due) <= set(numbers):
+        return tuple(due)
+    doubtful = {
+        number
+        for turn in turns_of(method)
+        if len(turn) > 1 and turn != tuple(due)
+        for number in turn
+        if all((leads or {}).get(other, 0.0) < NEARLY_CERTAIN for other in turn)
+    }
+    return tuple(number for number in numbers if number not in doubtful)
 
 
-def preferred(
-    scores: Mapping[int, float],
-    likelihoods: Mapping[int, float],
-    turns: Iterable[Sequence[int]],
-    due: Sequence[int],
-) -> int:
+def leads_of(likelihoods: Mapping[int, float], turns: Iterable[Sequence[int]]) -> dict[int, float]:
+    """By how much members are likelier than the first of those they share a turn with, in log units.
+
+    Examples
+    --------
+    >>> from tcgp.methods.portfolio import leads_of
+    >>> leads_of({0: 7.0, 1: 0.0, 2: 1.5}, ((0,), (1, 2)))
+    {2: 1.5}
+    """
+    return {
+        other: likelihoods[other] - likelihoods[usual]
+        for usual, *others in turns
+        for other in others
+        if usual in likelihoods and other in likelihoods
+    }
+
+
+def preferred(scores: Mapping[int, float], leads: Mapping[int, float], due: Sequence[int]) -> int:
     """Number of the member that takes the turn.
 
-    It is the one due, unless another predicts low values far better. If the data are far likelier under a member than
-    under the first of those it shares a turn with, it takes every turn unless it predicts low values far worse.
+    It is the one due, the likeliest if there are several, unless another predicts low values far better. A member under
+    which the data are far likelier than under the first of those it shares a turn with takes every turn, unless it
+    predicts low values far worse.
 
     Parameters
     ----------
     scores : mapping
         twCRPS of the leave-one-out predictions of the `candidates`, by number; smaller is better.
-    likelihoods : mapping
-        Logarithms of their likelihoods, which compare within a turn.
-    turns : iterable of sequences of int
-        Numbers of the members that have each turn.
+    leads : mapping
+        See `leads_of`.
     due : sequence of int
         Those whose turn it is.
 
     Examples
     --------
     >>> from tcgp.methods.portfolio import preferred
-    >>> turns, likelihoods = ((0,), (1, 2)), {0: 7.0, 1: 0.0, 2: 1.0}
-    >>> preferred({0: 0.3, 1: 0.2, 2: 0.2}, likelihoods, turns, due=(0,))
+    >>> preferred({0: 0.3, 1: 0.2, 2: 0.2}, {2: 1.0}, due=(0,))
     0
-    >>> preferred({0: 0.5, 1: 0.2, 2: 0.3}, likelihoods, turns, due=(0,))
+    >>> preferred({0: 0.5, 1: 0.2, 2: 0.3}, {2: 1.0}, due=(0,))
     1
-    >>> preferred({0: 0.3, 1: 0.2, 2: 0.3}, {**likelihoods, 2: 11.0}, turns, due=(0,))
+    >>> preferred({0: 0.3, 1: 0.2, 2: 0.3}, {2: 11.0}, due=(0,))
     2
     """
-    number = max(due, key=likelihoods.__getitem__)
+    number = max(due, key=lambda i: leads.get(i, 0.0))
     best = min(scores, key=scores.__getitem__)
     if scores[number] > MUCH_WORSE * scores[best]:
         number = best
-    for usual, *others in turns:
-        for other in others:
-            is_certain = likelihoods[other] > likelihoods[usual] + CERTAIN
-            if is_certain and scores[other] <= MUCH_WORSE * scores[number]:
-                return other
-    return number
+    certain = [i for i, lead in leads.items() if lead > CERTAIN and scores[i] <= MUCH_WORSE * scores[number]]
+    return certain[0] if certain else number
 
 
 def interpolating(members: Sequence[Member]) -> tuple[int, ...]:

@@ -25,7 +25,7 @@ def check_state(state: object, dim: int) -> None:
     kernel = state.get("kernel")
     if kernel is not None and not _are_positive(kernel, 3 * dim):
         raise ValueError(f"the kernel of a state must be {3 * dim} positive numbers, got {plain(kernel)}")
-    for name in ("threshold", "nugget", "n", "member"):
+    for name in ("threshold", "nugget", "n", "member", "lead"):
         value = state.get(name)
         if value is not None and not (isinstance(value, int | float) and np.isfinite(value)):
             raise ValueError(f"{name} of a state must be a finite number, got {plain(value)}")

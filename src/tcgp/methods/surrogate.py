@@ -17,6 +17,7 @@ from tcgp.methods.portfolio import (
     Member,
     candidates,
     compress,
+    leads_of,
     member_options,
     members_of,
     preferred,
@@ -127,16 +128,14 @@ class Surrogate:
         n = len(y) if n is None else n
         members, turns = members_of(self.method), turns_of(self.method)
         due = turns[turn % len(turns)]
-        models = {
-            number: self.fit_member(number, X, y, seed, level, n) for number in candidates(self.method, due)
-        }
+        numbers = candidates(self.method, due, self._last_leads(n))
+        models = {number: self.fit_member(number, X, y, seed, level, n) for number in numbers}
+        leads = leads_of({i: model.interpolator.objective_ for i, model in models.items()}, turns)
         number = due[0]
         if len(models) > 1:
-            scores = {i: low_value_score(model, level) for i, model in models.items()}
-            likelihoods = {i: model.interpolator.objective_ for i, model in models.items()}
-            number = preferred(scores, likelihoods, turns, due)
+            number = preferred({i: low_value_score(m, level) for i, m in models.items()}, leads, due)
         self.last = Fit(n, members[number], models[number], above(level, 0.0, y))
-        return models[number], self._record(models, number, n)
+        return models[number], self._record(models, leads, number, n)
 
     def remember(self, record: Mapping[str, Any] | None) -> None:
         """Add the states of a fit that a journal has recorded."""
@@ -190,20 +189,30 @@ class Surrogate:
         fewer = (state for n, state in reversed(self.states) if n < before)
         return next((state for state in fewer if state.get("member", 0) == number), None)
 
-    def _record(self, models: Mapping[int, Model], number: int, n: int) -> State | None:
+    def _last_leads(self, n: int) -> dict[int, float]:
+        """The last lead of each member that shares a turn, of fits to fewer data than n."""
+        shared = (number for turn in turns_of(self.method) for number in turn[1:])
+        states = {number: self.last_state(number, before=n) for number in shared}
+        return {number: state["lead"] for number, state in states.items() if state and "lead" in state}
+
+    def _record(
+        self, models: Mapping[int, Model], leads: Mapping[int, float], number: int, n: int
+    ) -> State | None:
         """The states of these models that are not known yet, that of the chosen one last."""
         known = {state.get("member", 0) for m, state in self.states if m == n}
         rivals_first = (*(i for i in models if i != number), number)
-        new = [_state(models[i], i) for i in rivals_first if i not in known]
+        new = [_state(models[i], i, leads.get(i)) for i in rivals_first if i not in known]
         if not new:
             return None
         *rivals, state = new
         return {"n": n, "state": state, **({"rivals": rivals} if rivals else {})}
 
 
-def _state(model: Model, number: int) -> State:
+def _state(model: Model, number: int, lead: float | None) -> State:
     """State of the model of a member as the journal will give it back; the first member needs no number."""
     state = {**model.state, "member": number} if number else model.state
+    if lead is not None:
+        state = {**state, "lead": lead}
     return json.loads(json.dumps(state))  # type: ignore[no-any-return]
 
 

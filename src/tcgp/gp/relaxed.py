@@ -12,7 +12,7 @@ from tcgp._typing import BoolArray, FloatArray
 from tcgp.gp.interpolator import Interpolator
 from tcgp.gp.likelihood import ConcentratedLikelihood, Prior, evenly
 from tcgp.gp.posterior import Factorization, factorize, solve_mean
-from tcgp.gp.selection import LONGEST_RELAXED, SHORTEST
+from tcgp.gp.selection import LONGEST_RELAXED, SHORTEST, selection_prior
 from tcgp.gp.units import Units
 
 __all__ = ["RelaxedGaussianProcess", "RelaxedLikelihood"]
@@ -38,8 +38,6 @@ class RelaxedLikelihood(ConcentratedLikelihood):
     the plain likelihood at that solution (variable projection), so d numbers are searched instead of d + n.
     """
 
-    optima = "many"
-
     def __init__(
         self,
         X: FloatArray,
@@ -51,6 +49,7 @@ class RelaxedLikelihood(ConcentratedLikelihood):
         restricted: bool = False,
     ) -> None:
         super().__init__(X, z, p, prior=prior, restricted=restricted)
+        self.optima = "many" if prior is None else "some"
         self.threshold = threshold
         self.relaxed = z > threshold
         self._free = self.relaxed.copy()  # the last solution's free set: the next one is usually close
@@ -217,9 +216,9 @@ class RelaxedGaussianProcess(Interpolator):
         Values strictly above it are relaxed.
     smoothness : {0, 1, 2, 3}
         p in nu = p + 1/2.
-    n_starts : int
-        Number of descents of the likelihood when there is no warm start. One is not enough: the likelihood of
-        the completed data has poor local optima.
+    n_starts : int, optional
+        Number of descents of the likelihood when there is no warm start: 4, or 2 with a prior. One is not enough: the
+        likelihood of the completed data has poor local optima.
     selection, prior, shortest
         As in `GaussianProcess`.
     longest : float
@@ -256,12 +255,14 @@ class RelaxedGaussianProcess(Interpolator):
         threshold: float,
         *,
         smoothness: int = 2,
-        n_starts: int = 4,
+        n_starts: int | None = None,
         selection: str = "ml",
         prior: tuple[float, float] | None = None,
         shortest: float = SHORTEST,
         longest: float = LONGEST_RELAXED,
     ) -> None:
+        if n_starts is None:
+            n_starts = 4 if selection_prior(selection, 1, prior) is None else 2
         super().__init__(smoothness, n_starts, selection, prior, shortest, longest)
         if np.isnan(threshold):
             raise ValueError("threshold must be a number, got NaN")

@@ -26,7 +26,12 @@ from runs import load, make_runs
 # auto as it was before its fourth turn: twenty seeds of the present one have not been run yet.
 OURS = ("tcgp", "auto-three")
 PEERS = ("peer:botorch", "peer:optuna")
-LABELS = {"tcgp": "tcGP", "auto-three": "auto", "peer:botorch": "BoTorch LogEI", "peer:optuna": "Optuna GPSampler"}
+LABELS = {
+    "tcgp": "tcGP",
+    "auto-three": "auto",
+    "peer:botorch": "BoTorch LogEI",
+    "peer:optuna": "Optuna GPSampler",
+}
 COLORS = {"tcgp": "#D55E00", "auto-three": "#0072B2", "peer:botorch": "#555555", "peer:optuna": "#009E73"}
 PAPERS = ("goldstein-price", "dixon-price4", "rosenbrock6", "ackley4")
 OTHERS = (

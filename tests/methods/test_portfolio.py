@@ -147,7 +147,9 @@ def test_a_member_keeps_its_turn_while_it_improves_and_passes_it_on_when_not():
     due = turns_passed(values[:6], 0)
     stayed = 0
     for i in range(6, 30):
-        numbers = candidates("auto", TURNS[due % len(TURNS)], leads={4: np.inf})
+        state = optimizer.surrogate.last_state(4, before=i)
+        leads = {4: state["lead"]} if state else {}
+        numbers = candidates("auto", TURNS[due % len(TURNS)], leads)
         assert methods[i - 6] in [MEMBERS[number] for number in numbers]
         best = min(values[:i])
         improved = best - values[i] > SMALLEST_GAIN * (np.median(values[:i]) - best)

@@ -13,8 +13,8 @@ from scipy.spatial.distance import cdist
 from tcgp._typing import FloatArray
 from tcgp.gp.interpolator import Interpolator
 from tcgp.gp.kernels import correlation, correlation_and_slope
-from tcgp.gp.likelihood import STORED, ConcentratedLikelihood, PooledPrior, Prior
-from tcgp.gp.posterior import Gradient, Posterior, factorize, solve_mean
+from tcgp.gp.likelihood import STORED, ConcentratedLikelihood, Prior
+from tcgp.gp.posterior import Gradient, Posterior, estimate, factorize
 from tcgp.gp.selection import LONGEST, SHORTEST
 from tcgp.gp.units import Units
 
@@ -148,9 +148,7 @@ class AdditivePosterior(Posterior):
         lengthscales = (weights[0] / together**2 + weights[1:] / apart**2) ** -0.5
         K = _correlation(X, X, together, apart, weights, p)
         factor = factorize(K.T)
-        mean, a, quadratic = solve_mean(factor, z, mean)
-        if variance is None:
-            variance = max(quadratic / len(z), np.finfo(float).tiny)
+        mean, a, variance = estimate(factor, z, mean, variance, len(z))
         nuggets = np.zeros(len(z))
         return cls(X, z, lengthscales, mean, variance, p, factor, a, nuggets, together, apart, weights)
 
@@ -257,8 +255,7 @@ class AdditiveGaussianProcess(Interpolator):
     def _likelihood(
         self, points: FloatArray, z: FloatArray, units: Units, **options: Any
     ) -> ConcentratedLikelihood:
-        dim = points.shape[1]
-        prior = AdditivePrior(dim, options["prior"] or PooledPrior(1.0))
+        prior = AdditivePrior(points.shape[1], options["prior"])
         return AdditiveLikelihood(points, z, self.smoothness, prior=prior)
 
     def _start_units(self, units: Units) -> FloatArray:

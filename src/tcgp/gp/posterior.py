@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 from tcgp._typing import FloatArray
 from tcgp.gp.kernels import correlation, correlation_and_slope
 
-__all__ = ["Factorization", "LeaveOneOut", "Posterior", "factorize", "solve_mean"]
+__all__ = ["Factorization", "LeaveOneOut", "Posterior", "estimate", "factorize", "solve_mean"]
 
 Gradient = Callable[[FloatArray], FloatArray]
 
@@ -90,6 +90,16 @@ def solve_mean(
     return mean, a, float((z - mean) @ a)
 
 
+def estimate(
+    factor: Factorization, z: FloatArray, mean: float | None, variance: float | None, degrees_of_freedom: int
+) -> tuple[float, FloatArray, float]:
+    """Return the mean, ``a`` as in `solve_mean` and the variance; each that is None has its ML value."""
+    mean, a, quadratic = solve_mean(factor, z, mean)
+    if variance is None:
+        variance = max(quadratic / degrees_of_freedom, np.finfo(float).tiny)
+    return mean, a, variance
+
+
 @dataclass(frozen=True)
 class Posterior:
     """A Gaussian process conditioned on data, all hyperparameters known.
@@ -145,9 +155,7 @@ class Posterior:
         K = correlation(cdist(scaled, scaled, "sqeuclidean"), p)
         K.ravel()[:: len(z) + 1] += nuggets
         factor = factorize(K.T)
-        mean, a, quadratic = solve_mean(factor, z, mean)
-        if variance is None:
-            variance = max(quadratic / (degrees_of_freedom or len(z)), np.finfo(float).tiny)
+        mean, a, variance = estimate(factor, z, mean, variance, degrees_of_freedom or len(z))
         return cls(X, z, lengthscales, mean, variance, p, factor, a, np.broadcast_to(nuggets, len(z)))
 
     def extended(self, X: FloatArray, z: FloatArray) -> Posterior:

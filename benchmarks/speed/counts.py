@@ -24,6 +24,7 @@ from tcgp.methods import METHODS
 
 FILE = Path(__file__).parent / "results" / "counts.json"
 SIZES = (50, 100)
+N_MORE = 10
 TOLERANCE = 0.1
 
 
@@ -41,7 +42,7 @@ def main() -> None:
     n_different = 0
     for method in arguments.methods:
         for n in SIZES:
-            counts = count_iterations(method, n)
+            counts = count_iterations(method, n, N_MORE)
             before = committed.setdefault(method, {}).get(str(n), {})
             for label, numbers in counts.items():
                 different = [

@@ -12,10 +12,14 @@ from tcgp._typing import ArrayLike, FloatArray, RandomState
 from tcgp.criteria import formulas
 from tcgp.gp import LeaveOneOut
 from tcgp.gp.additive import AdditiveGaussianProcess
+from tcgp.gp.descent import pack
 from tcgp.gp.interpolator import Interpolator
 from tcgp.laws import Law
 from tcgp.laws.recalibrated import RecalibratedNormal
 from tcgp.space import Point, Space
+
+# Parameters whose curvature is kept in a state: of 30 it has 465 numbers.
+_MOST_REMEMBERED = 30
 
 __all__ = ["Model", "Prediction", "SpaceModel"]
 
@@ -152,7 +156,7 @@ class Model:
 
     @property
     def state(self) -> dict[str, Any]:
-        """Start of the next fit, as plain JSON: lengthscales (and nugget, if fitted) and threshold."""
+        """Start of the next fit, as plain JSON: lengthscales (and nugget, if fitted), curvature and threshold."""
         state = {
             "method": self.method,
             "n": self.n_selected,
@@ -163,6 +167,9 @@ class Model:
             state["nugget"] = self.interpolator.nugget_
         if isinstance(self.interpolator, AdditiveGaussianProcess):
             state["kernel"] = self.interpolator.parameters_.tolist()
+        curvature = self.interpolator.curvature_
+        if curvature is not None and len(curvature) <= _MOST_REMEMBERED:
+            state["curvature"] = pack(curvature)
         return state
 
     def predict(self, X: ArrayLike) -> Prediction:

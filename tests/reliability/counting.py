@@ -25,18 +25,20 @@ SEEDS = (0, 1, 2)
 LAWS = (Normal, GeneralizedNormal, RecalibratedNormal)
 
 
-def count_iterations(method: str, n: int) -> dict[str, dict[str, float]]:
+def count_iterations(method: str, n: int, n_more: int = 0) -> dict[str, dict[str, float]]:
     """Work of an iteration at n data, on average over fixed designs of three functions.
 
     Returns
     -------
     dict
-        ``"cold"``: the first point that a model chooses; ``"warm"``: the next, from the last fit's lengthscales. Each
-        has the number of likelihoods (``"nll"``), of rough ones among them (``"rough nll"``), of those with gradient
-        (``"nll gradient"``), of calls of the criterion and of the points in them, with and without gradient, and of
-        calls of a law's distribution functions and of the numbers in them.
+        ``"cold"``: the first point that a model chooses; ``"warm"``: the next, from the last fit's lengthscales;
+        ``"along"``: one of the ``n_more`` after it, if any. Each has the number of likelihoods (``"nll"``), of rough
+        ones among them (``"rough nll"``), of those with gradient (``"nll gradient"``), of calls of the criterion and of
+        the points in them, with and without gradient, and of calls of a law's distribution functions and of the
+        numbers in them.
     """
-    totals: dict[str, Counter[str]] = {"cold": Counter(), "warm": Counter()}
+    labels = {"cold": 1, "warm": 1, "along": n_more}
+    totals: dict[str, Counter[str]] = {label: Counter() for label in labels}
     for name in FUNCTIONS:
         problem = problems.get(name)
         low, high = np.array(problem.bounds, dtype=float).T
@@ -45,14 +47,16 @@ def count_iterations(method: str, n: int) -> dict[str, dict[str, float]]:
             X = low + rng.random((n, len(low))) * (high - low)
             optimizer = Optimizer(problem.bounds, method=method, n_initial=n, rng=seed)
             optimizer.tell(X, problem.fun(X))
-            for label in ("cold", "warm"):
-                with counted(totals[label]):
-                    x = optimizer.ask()
-                optimizer.tell(x, problem(np.array(x)))
+            for label, n_iterations in labels.items():
+                for _ in range(n_iterations):
+                    with counted(totals[label]):
+                        x = optimizer.ask()
+                    optimizer.tell(x, problem(np.array(x)))
     n_runs = len(FUNCTIONS) * len(SEEDS)
     return {
-        label: {key: round(total / n_runs, 1) for key, total in sorted(counts.items())}
+        label: {key: round(total / (n_runs * labels[label]), 1) for key, total in sorted(counts.items())}
         for label, counts in totals.items()
+        if counts
     }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import special
-from scipy.optimize import isotonic_regression
 
 from tcgp._typing import ArrayLike, FloatArray
 from tcgp.laws.recalibrated import RecalibratedNormal
@@ -78,6 +77,8 @@ def online_recalibration_map(pits: ArrayLike, *, levels: int = 99, eta: float = 
     pits = np.asarray(pits, dtype=float)
     if pits.ndim != 1:
         raise ValueError(f"pits must have shape (n,), got shape {pits.shape}")
+    from scipy.optimize import isotonic_regression  # a fifth of a second, which only onGP needs to wait
+
     if levels < 1:
         raise ValueError(f"levels must be at least 1, got {levels}")
     if not eta > 0.0:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 import numpy as np
-from scipy.optimize import minimize
 
 from tcgp._text import plain
 from tcgp._typing import ArrayLike, FloatArray, RandomState
@@ -152,6 +151,8 @@ def _paper_search(
     criterion: Callable[[GeneralizedNormal], FloatArray], rng: np.random.Generator
 ) -> GeneralizedNormal:
     """Uniform candidates, then Nelder–Mead from the best."""
+    from scipy.optimize import minimize  # a fifth of a second, which only this search needs to wait
+
     bounds = np.array([BETA_RANGE, SCALE_RANGE])
     candidates = rng.uniform(bounds[:, 0], bounds[:, 1], size=(_N_CANDIDATES, 2))
     laws = GeneralizedNormal(candidates[:, :1], candidates[:, 1:])

@@ -39,6 +39,8 @@ class Interpolator:
         The process conditioned on the data, in normalized units.
     units_ : Units
         The way between these and the user's.
+    curvature_ : (k, k) array or None
+        Curvature of minus the log-likelihood in the k logarithms of the parameters, as the search for them learned it.
     lengthscales_, mean_, variance_, log_likelihood_, objective_, nugget_, X_, y_
         See `GaussianProcess`.
     """
@@ -53,6 +55,7 @@ class Interpolator:
     y_: FloatArray
     posterior_: Posterior
     units_: Units
+    curvature_: FloatArray | None = None
 
     # Held at a value instead of selected; only `GaussianProcess` takes one from the user.
     lengthscales: ArrayLike | None = None
@@ -88,7 +91,9 @@ class Interpolator:
         *,
         bounds: Bounds | None = None,
         start: ArrayLike | None = None,
+        curvature: FloatArray | None = None,
         refine: bool = True,
+        look_around: bool = False,
     ) -> Self:
         """Fit to exact evaluations.
 
@@ -103,8 +108,12 @@ class Interpolator:
         start : (d,) array, optional
             Lengthscales of an earlier fit, for a warm start: one descent instead of a scan. With a fitted nugget, its
             earlier value follows: shape (d + 1,).
+        curvature : (k, k) array, optional
+            ``curvature_`` of the earlier fit: the descent is shorter.
         refine : bool
             If False, keep ``start`` and fit only the mean and the variance.
+        look_around : bool
+            Scan for better optima beside the descent from ``start``.
 
         Returns
         -------
@@ -119,6 +128,7 @@ class Interpolator:
         mean = None if self.mean is None else float(units.y_to_unit(np.asarray(self.mean)))
         variance = None if self.variance is None else float(self.variance) / units.y_unit**2
         nugget, freedom, objective = self.nugget or 0.0, len(z), None
+        self.curvature_ = None
         if self.lengthscales is not None:
             rho = check_lengthscales(self.lengthscales, dim, "lengthscales") / units.x_width
         elif z.min() == z.max():
@@ -136,7 +146,18 @@ class Interpolator:
                 prior=selection_prior(self.selection, dim, self.prior),
                 restricted=self.selection == "reml",
             )
-            theta = self._select(likelihood, units, start, refine)
+            first = None if start is None else self._start_parameters(start, units)
+            selected = select_lengthscales(
+                likelihood,
+                n_starts=self.n_starts,
+                start=first,
+                curvature=curvature,
+                refine=refine,
+                look_around=look_around,
+                shortest=self.shortest,
+                longest=self.longest,
+            )
+            theta, self.curvature_ = selected.point, selected.curvature
             rho, z = np.exp(theta), likelihood.complete(theta)
             freedom = likelihood.degrees_of_freedom
             if likelihood.learns_nugget:
@@ -183,22 +204,10 @@ class Interpolator:
         self.log_likelihood_ = units.log_density(-0.5 * (quadratic + log_determinant), n)
         self.objective_ = self.log_likelihood_
 
-    def _select(
-        self, likelihood: ConcentratedLikelihood, units: Units, start: ArrayLike | None, refine: bool
-    ) -> FloatArray:
-        """Log-lengthscales, and log-nugget if it is learned, in units of the box; ``start`` in the user's."""
-        first = None
-        if start is not None:
-            width = self._start_units(units)
-            first = np.log(check_lengthscales(start, len(width), "start") / width)
-        return select_lengthscales(
-            likelihood,
-            start=first,
-            n_starts=self.n_starts,
-            shortest=self.shortest,
-            longest=self.longest,
-            refine=refine,
-        )
+    def _start_parameters(self, start: ArrayLike, units: Units) -> FloatArray:
+        """Log-lengthscales, and log-nugget if it is learned, in units of the box, of a warm start in the user's."""
+        width = self._start_units(units)
+        return np.log(check_lengthscales(start, len(width), "start") / width)
 
     def _start_units(self, units: Units) -> FloatArray:
         """Units of the numbers that a warm start gives."""

@@ -20,6 +20,7 @@ Gradient = Callable[[FloatArray], FloatArray]
 
 # Points predicted at once: the (n, block) matrices stay in the cache for n of a few hundred.
 _BLOCK = 1024
+_EPSILON = float(np.finfo(float).eps)
 _NUGGETS = (0.0, *(10.0**k for k in range(-15, 0)))
 
 
@@ -64,12 +65,11 @@ def factorize(K: FloatArray) -> Factorization:
     below n times the machine epsilon is rounding error, not a conditional variance: it counts as a failure.
     """
     n = K.shape[0]
-    smallest_pivot = n * np.finfo(float).eps
-    diagonal = np.arange(n) * (n + 1)
+    smallest_pivot = n * _EPSILON
     for nugget in _NUGGETS:
         L = K.copy(order="F")
         if nugget:
-            L.T.ravel()[diagonal] += nugget
+            L.T.ravel()[:: n + 1] += nugget
         L, info = dpotrf(L, lower=1, overwrite_a=1, clean=0)
         if info == 0 and L.diagonal().min() ** 2 > smallest_pivot:
             return Factorization(L, nugget)

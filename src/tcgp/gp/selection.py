@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 
 from tcgp._text import plain
 from tcgp._typing import FloatArray
+from tcgp.gp.descent import Descent, Interval, clip, descend
 from tcgp.gp.likelihood import ConcentratedLikelihood, LengthscalePrior, PooledPrior, Prior
 from tcgp.sampling.sobol import sobol
 
@@ -20,14 +20,10 @@ __all__ = [
     "LONGEST_RELAXED",
     "SELECTIONS",
     "SHORTEST",
-    "descend",
     "log_rho_bounds",
     "select_lengthscales",
     "selection_prior",
 ]
-
-Objective = Callable[[FloatArray], tuple[float, FloatArray]]
-Interval = tuple[float, float]
 
 SHORTEST = 0.1  # lengthscale, in units of the typical spacing of the data
 LONGEST = 1e3  # in units of the box
@@ -78,8 +74,9 @@ _SCANS = {
     # benchmarks/reliability/fit_reliability.py.
     "many": _Scan((0.1, 20.0), work=240, descents=(16, 32), always=len(_ISOTROPIC), hopeless=np.inf),
 }
-# Relative, in NLL. Refits follow one another: what one leaves is the next one's to find.
-_WARM_TOLERANCE = 1e-6
+# Predicted gains of log-likelihood below which a descent stops: of rough ones, of refits, which follow one another so
+# that what one leaves is the next one's to find, and of the last ones of a scan.
+_ROUGH_GAIN, _WARM_GAIN, _GAIN = 2e-2, 3e-4, 1e-6
 _MANY_DATA, _MANY_DATA_ITERATIONS = 200, 12
 # With more data the optima are looked for among this many of them, then among three times as many, and so on: a scan of
 # all takes 12 to 40 times as long as a warm fit, and grows with the cube of their number. What is lost by that is in
@@ -89,6 +86,7 @@ _PART_DESCENTS = 5
 _COLD_ITERATIONS = 60
 # Iterations times n^3: some seconds. It is less than 12 iterations from n = 1186, and none from n = 2715.
 _REFINING_WORK = 2e10
+_MOST_BESIDE = 4  # rough descents where an optimum is known: earlier looks have found it
 _SAME_BASIN = 0.5  # in log-lengthscale
 _LONG = float(np.log(20.0))
 
@@ -134,57 +132,69 @@ def log_rho_bounds(n: int, dim: int, shortest: float = SHORTEST, longest: float 
 def select_lengthscales(
     likelihood: ConcentratedLikelihood,
     *,
-    start: FloatArray | None,
     n_starts: int,
+    start: FloatArray | None = None,
+    curvature: FloatArray | None = None,
+    refine: bool = True,
+    look_around: bool = False,
     shortest: float = SHORTEST,
     longest: float = LONGEST,
-    refine: bool = True,
-) -> FloatArray:
-    """Return the log-lengthscales (and the log-nugget, if it is learned) of the smallest NLL found.
+) -> Descent:
+    """Find the log-lengthscales (and the log-nugget, if it is learned) of the smallest NLL.
 
-    With ``start`` (a warm start, in log units) one descent from there, or none if it is not to be refined.
-    Otherwise a scan of candidates, a few steps from the best of them, and full descents from the ``n_starts`` best
-    points so reached that are not near an optimum already found. With more than `SCAN_DATA` data the scan is made with
-    a part of them.
+    With ``start`` (a warm start, in log units) one descent from there, or none if it is not to be refined. It begins
+    with ``curvature`` if that of an earlier one is known. Without a start, or to ``look_around``, a scan of candidates,
+    a few steps from the best of them, and full descents from the ``n_starts`` best points so reached that are not near
+    an optimum already found. With more than `SCAN_DATA` data the scan is made with a part of them.
     """
-    bounds = [log_rho_bounds(likelihood.n, likelihood.dim, shortest, longest)] * likelihood.dim
-    scan = _SCANS[likelihood.optima]
-    candidates = _candidates(likelihood.dim, scan.span) if start is None else ()
-    bounds += likelihood.other_bounds
-    starts = itertools.cycle(likelihood.other_starts)
-    candidates = tuple(np.append(candidate, next(starts)) for candidate in candidates)
+    n, dim = likelihood.n, likelihood.dim
+    bounds = [log_rho_bounds(n, dim, shortest, longest)] * dim + likelihood.other_bounds
+    warm = None
     if start is not None and not refine:
-        return _clip(start, bounds)
+        return Descent(clip(start, bounds), np.nan, curvature)
     if start is not None:
-        few = _MANY_DATA_ITERATIONS if likelihood.n >= _MANY_DATA else 200
-        return _refine(likelihood, start, bounds, few)
-    if likelihood.n <= SCAN_DATA:
-        n_rough = int(np.clip(scan.work * likelihood.dim // likelihood.n, *scan.descents))
-        given = {"n_rough": n_rough, "hopeless": max(scan.hopeless, likelihood.dim), "always": scan.always}
-        return _optima(likelihood, candidates, bounds, n_starts, **given)[0]
+        few = _MANY_DATA_ITERATIONS if n >= _MANY_DATA else 200
+        warm = _refine(likelihood, start, bounds, few, curvature)
+        if not look_around:
+            return warm
+    scan, starts = _SCANS[likelihood.optima], itertools.cycle(likelihood.other_starts)
+    candidates = [np.append(candidate, next(starts)) for candidate in _candidates(dim, scan.span)]
+    if n <= SCAN_DATA:
+        n_rough = int(np.clip(scan.work * dim // n, *scan.descents))
+        if warm is not None:
+            n_rough = min(n_rough, _MOST_BESIDE)
+        given = {"n_rough": n_rough, "hopeless": max(scan.hopeless, dim), "always": scan.always}
+        fresh = likelihood if warm is None else likelihood.part(n)  # a relaxed one remembers what it has met
+        return _optima(fresh, candidates, bounds, n_starts, known=warm, **given)[0]
     # The optima of a part of the data are near those of a part three times as large, and of all in the end. Which of
     # them is the best may change: none is hopeless.
     part = likelihood.part(SCAN_DATA)
     found = _optima(part, candidates, bounds, n_starts, n_rough=_PART_DESCENTS, hopeless=np.inf)
-    sizes = itertools.takewhile(lambda m: m < likelihood.n, (SCAN_DATA * 3**k for k in itertools.count(1)))
+    sizes = itertools.takewhile(lambda m: m < n, (SCAN_DATA * 3**k for k in itertools.count(1)))
     first, *rest = (*map(likelihood.part, sizes), likelihood)
     best, *others = _distinct(found)
     if others:
-        best = min((_rough_descent(first, point, bounds) for point in (best, *others)), key=lambda d: d[1])[0]
+        best = min((_rough_descent(first, optimum.point, bounds) for optimum in (best, *others)), key=_value)
     for part in (first, *rest):
-        best = _refine(part, best, bounds, _COLD_ITERATIONS)
-    return best
+        best = _refine(part, best.point, bounds, _COLD_ITERATIONS, best.curvature)
+    return best if warm is None else min(warm, best, key=_value)
+
+
+def _value(descent: Descent) -> float:
+    return descent.value
 
 
 def _refine(
-    likelihood: ConcentratedLikelihood, start: FloatArray, bounds: Sequence[Interval], most: int
-) -> FloatArray:
+    likelihood: ConcentratedLikelihood,
+    start: FloatArray,
+    bounds: Sequence[Interval],
+    most: int,
+    curvature: FloatArray | None,
+) -> Descent:
     """One descent, of no more iterations than the data allow: the time of one grows with the cube of their number."""
     few = min(most, int(_REFINING_WORK / likelihood.n**3))
-    if not few:
-        return _clip(start, bounds)
     objective = likelihood.value_and_gradient
-    return descend(objective, start, bounds, tolerance=_WARM_TOLERANCE, max_iterations=few)[0]
+    return descend(objective, start, bounds, gain=_WARM_GAIN, max_iterations=few, curvature=curvature)
 
 
 def _optima(
@@ -196,46 +206,48 @@ def _optima(
     n_rough: int,
     hopeless: float,
     always: int = 0,
-) -> list[FloatArray]:
-    """Up to ``n_starts`` optima, the best first: a scan, a few steps from the best of it, and descents from there."""
-    clipped = [_clip(candidate, bounds) for candidate in candidates]
+    known: Descent | None = None,
+) -> list[Descent]:
+    """Optima, the best first: a scan, a few steps from the best of it, and at most ``n_starts`` descents from there.
+
+    A ``known`` one is among them, and is not looked for again.
+    """
+    clipped = [clip(candidate, bounds) for candidate in candidates]
     ranked = [*clipped[:always], *sorted(clipped[always:], key=likelihood.rough_value)]
-    rough = [_rough_descent(likelihood, candidate, bounds) for candidate in ranked[:n_rough]]
-    rough.sort(key=lambda descent: descent[1])
-    finished: list[tuple[FloatArray, float]] = []
-    for point, value in rough:
-        promising = not finished or value < min(best for _, best in finished) + hopeless
-        if promising and len(finished) < n_starts and all(_far_apart(point, other) for other, _ in finished):
-            finished.append(descend(likelihood.value_and_gradient, point, bounds))
-    return [point for point, _ in sorted(finished, key=lambda descent: descent[1])]
+    rough = sorted(
+        (_rough_descent(likelihood, candidate, bounds) for candidate in ranked[:n_rough]), key=_value
+    )
+    optima, n_found = [] if known is None else [known], 0
+    objective = likelihood.value_and_gradient
+    for descent in rough:
+        promising = not n_found or descent.value < min(map(_value, optima)) + hopeless
+        is_new = all(_far_apart(descent.point, optimum.point) for optimum in optima)
+        if promising and is_new and n_found < n_starts:
+            optima.append(descend(objective, descent.point, bounds, gain=_GAIN, curvature=descent.curvature))
+            n_found += 1
+    return sorted(optima, key=_value)
 
 
 def _rough_descent(
     likelihood: ConcentratedLikelihood, start: FloatArray, bounds: Sequence[Interval]
-) -> tuple[FloatArray, float]:
-    """A few steps from ``start``: the point reached and its value."""
-    few = _ROUGH_ITERATIONS
-    return descend(likelihood.value_and_gradient, start, bounds, max_iterations=few, tolerance=1e-3)
+) -> Descent:
+    """A few steps from ``start``."""
+    objective = likelihood.value_and_gradient
+    return descend(objective, start, bounds, gain=_ROUGH_GAIN, max_iterations=_ROUGH_ITERATIONS)
 
 
-def _distinct(points: Iterable[FloatArray]) -> list[FloatArray]:
-    """The points without those that are near an earlier one."""
-    distinct: list[FloatArray] = []
-    for point in points:
-        if all(_far_apart(point, other) for other in distinct):
-            distinct.append(point)
+def _distinct(descents: Iterable[Descent]) -> list[Descent]:
+    """Those that did not end near an earlier one."""
+    distinct: list[Descent] = []
+    for descent in descents:
+        if all(_far_apart(descent.point, other.point) for other in distinct):
+            distinct.append(descent)
     return distinct
 
 
 def _far_apart(a: FloatArray, b: FloatArray) -> bool:
     """Whether two points may lead to different optima; all lengthscales of many box widths are alike."""
     return bool(np.abs(np.minimum(a, _LONG) - np.minimum(b, _LONG)).max() > _SAME_BASIN)
-
-
-def _clip(point: FloatArray, bounds: Sequence[Interval]) -> FloatArray:
-    """The nearest point within the bounds."""
-    low, high = np.transpose(bounds)
-    return np.clip(point, low, high)
 
 
 @functools.cache
@@ -245,23 +257,3 @@ def _candidates(dim: int, span: Interval) -> tuple[FloatArray, ...]:
     low, high = np.log(span)
     points = sobol(_SCAN_SIZE, dim, scramble=np.random.default_rng(0))
     return (*isotropic, *(low + (high - low) * points))
-
-
-def descend(
-    objective: Objective,
-    start: FloatArray,
-    bounds: Sequence[Interval],
-    *,
-    max_iterations: int = 200,
-    tolerance: float = 1e-8,
-) -> tuple[FloatArray, float]:
-    """L-BFGS-B from ``start``: the point reached and its value."""
-    result = minimize(
-        objective,
-        _clip(start, bounds),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=bounds,
-        options={"ftol": tolerance, "gtol": 1e-5, "maxiter": max_iterations},
-    )
-    return result.x, float(result.fun)

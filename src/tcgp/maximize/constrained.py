@@ -6,7 +6,6 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize
 from scipy.spatial.distance import cdist
 
 from tcgp._threads import single_threaded
@@ -226,6 +225,8 @@ class _Search:
         limits = _Limits(self.region, start, real)
         slope = np.linalg.norm(np.nan_to_num(self.criterion.value_and_gradient(start[None])[1][0, real]))
         scale = max(float(slope), self.scale)  # SLSQP takes the curvature to be one at first
+
+        from scipy import optimize  # a fifth of a second, which only this maximizer needs to wait
 
         def negated(z: FloatArray) -> tuple[float, FloatArray]:
             u = limits.code(z)

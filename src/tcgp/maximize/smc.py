@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from scipy import optimize
 
 from tcgp._text import plain
 from tcgp._threads import single_threaded
@@ -202,6 +201,8 @@ def _local_search(
         return x, value, 0
     lowest_finite = -(np.finfo(float).max ** 0.5)
     n_evaluations = 0
+
+    from scipy import optimize  # a fifth of a second, which only this maximizer needs to wait
 
     def negated(u: FloatArray) -> tuple[float, FloatArray]:
         nonlocal n_evaluations

@@ -14,6 +14,7 @@ from tcgp._quantiles import quantile
 from tcgp._typing import ArrayLike, Bounds, FloatArray, RandomState
 from tcgp.gp import GaussianProcess, LeaveOneOut, RelaxedGaussianProcess
 from tcgp.gp.additive import AdditiveGaussianProcess
+from tcgp.gp.descent import unpack
 from tcgp.gp.interpolator import Interpolator
 from tcgp.gp.units import Units, check_data
 from tcgp.laws import Law, Normal
@@ -274,36 +275,34 @@ def _fit_interpolator(
     state: Mapping[str, Any],
     level: float | None,
 ) -> tuple[Interpolator, int]:
-    """Fit from the warm lengthscales; cold if there are none, and now and then beside the warm fit.
+    """Fit from the warm lengthscales; cold if there are none, and look around now and then.
 
     Returns the number of data from which the lengthscales were selected, too.
     """
 
-    def fit(start: ArrayLike | None, refine: bool = True) -> Interpolator:
+    def fit(start: ArrayLike | None = None, **search: bool) -> Interpolator:
         names = ("smoothness", "selection", "shortest", "longest")
         given = {name: settings[name] for name in names if name in settings}
+        interpolator: Interpolator
         if recipe.additive:
-            return AdditiveGaussianProcess(**given).fit(X, y, bounds=bounds, start=start, refine=refine)
-        if not recipe.relaxed:
-            nugget = None if recipe.learns_nugget else 0.0
-            return GaussianProcess(**given, nugget=nugget).fit(
-                X, y, bounds=bounds, start=start, refine=refine
-            )
-        # A law calibrated below a threshold of its own has that in its state.
-        previous = state.get("threshold") if recipe.law == "normal" else None
-        threshold = _relaxation_threshold(settings, X, y, bounds, previous, level)
-        return RelaxedGaussianProcess(threshold, **given).fit(X, y, bounds=bounds, start=start, refine=refine)
+            interpolator = AdditiveGaussianProcess(**given)
+        elif recipe.relaxed:
+            # A law calibrated below a threshold of its own has that in its state.
+            previous = state.get("threshold") if recipe.law == "normal" else None
+            threshold = _relaxation_threshold(settings, X, y, bounds, previous, level)
+            interpolator = RelaxedGaussianProcess(threshold, **given)
+        else:
+            interpolator = GaussianProcess(**given, nugget=None if recipe.learns_nugget else 0.0)
+        curvature = unpack(state.get("curvature", ()))
+        return interpolator.fit(X, y, bounds=bounds, start=start, curvature=curvature, **search)
 
     n, choices = len(y), choices_of(settings)
     start = state.get("kernel" if recipe.additive else "lengthscales")
     if start is None:
-        return fit(None), n
+        return fit(), n
     if recipe.learns_nugget:
         start = [*start, state["nugget"]]
     before = state.get("n", n - 1)
     if n - before < (n - _REFIT_FROM) // _REFIT_STEP and not choices.always_refits:
         return fit(start, refine=False), before
-    warm = fit(start)
-    if not _looks_around(before, n):
-        return warm, n
-    return max(warm, fit(None), key=lambda interpolator: interpolator.objective_), n
+    return fit(start, look_around=_looks_around(before, n)), n

@@ -25,6 +25,9 @@ def check_state(state: object, dim: int) -> None:
     kernel = state.get("kernel")
     if kernel is not None and not _are_positive(kernel, 3 * dim):
         raise ValueError(f"the kernel of a state must be {3 * dim} positive numbers, got {plain(kernel)}")
+    curvature = state.get("curvature")
+    if curvature is not None and not _is_curvature(curvature, state, dim):
+        raise ValueError(f"the curvature of a state must be a triangle of numbers, got {plain(curvature)}")
     for name in ("threshold", "nugget", "n", "member", "lead"):
         value = state.get(name)
         if value is not None and not (isinstance(value, int | float) and np.isfinite(value)):
@@ -46,6 +49,17 @@ def check_record(record: object, dim: int) -> None:
         raise ValueError(f"rivals of a fit must be a list of states, got {plain(rivals)}")
     for state in (record["state"], *rivals):
         check_state(state, dim)
+
+
+def _is_curvature(numbers: object, state: Mapping[str, object], dim: int) -> bool:
+    """Whether these can be the `tcgp.gp.descent.pack` of the curvature in the parameters of a state."""
+    size = 3 * dim if "kernel" in state else dim + ("nugget" in state)
+    if not isinstance(numbers, list | tuple) or len(numbers) not in (0, size * (size + 1) // 2):
+        return False
+    if not all(isinstance(number, int | float) and np.isfinite(number) for number in numbers):
+        return False
+    diagonal = np.cumsum(np.arange(1, size + 1)) - 1
+    return not numbers or all(numbers[i] > 0.0 for i in diagonal)
 
 
 def _are_positive(values: object, n: int) -> bool:

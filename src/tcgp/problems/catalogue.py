@@ -10,7 +10,6 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from scipy.optimize import brentq
 
 from tcgp._text import plain
 from tcgp._typing import FloatArray
@@ -159,6 +158,7 @@ def _michalewicz(name: str, d: int) -> Problem:
 
 def _michalewicz_coordinate(i: int) -> float:
     """Maximizer on [0, pi] of sin(x) sin(i x^2/pi)^20, the i-th term of the sum."""
+    from scipy.optimize import brentq  # a fifth of a second, which only this function needs to wait
 
     # On each lobe k pi < i x^2/pi < (k+1) pi the logarithmic derivative falls strictly from +inf to -inf,
     # so a lobe has one maximum; sin(x) is largest at pi/2, in lobe i/4, so the best lobe is next to that.

@@ -2,6 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Bytecode is made when a module is first imported, not for all of PyTorch at once: half the time.
+INSTALL := $(BIN)/python -m pip install --quiet --no-compile
+# Bytecode is kept whatever the environment says: the tests start hundreds of processes.
+unexport PYTHONDONTWRITEBYTECODE
 # How many processes run the tests: some wait for programs, so that three use two cores better than two.
 JOBS ?= 3
 
@@ -40,18 +44,18 @@ $(BIN)/python:
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet -e ".[plot]"
+	$(INSTALL) -e ".[plot]"
 	touch $@
 
 $(VENV)/.test: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --only-binary=:all: -e ".[test]"
+	$(INSTALL) --only-binary=:all: -e ".[test]"
 	@# COCO compiles where it has no wheel; that must not stop the tests of the rest.
-	$(BIN)/python -m pip install --quiet --prefer-binary -e ".[coco]" \
+	$(INSTALL) --prefer-binary -e ".[coco]" \
 	    || echo "coco-experiment could not be installed: the tests of COCO will be skipped"
 	touch $@
 
 $(VENV)/.docs: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet -e ".[docs]"
+	$(INSTALL) -e ".[docs]"
 	touch $@
 
 clean:

@@ -19,20 +19,24 @@ STUDY = "shared"
 SIDE = 20
 
 
-def open_storage(address):
-    """A storage from an address: a path is a journal file, anything else a database."""
+def open_storage(address, grace_period=600):
+    """A storage from an address: a path is a journal file, anything else a database.
+
+    A worker without a heartbeat counts as dead after ``grace_period`` seconds, which a busy machine may well let pass.
+    """
     if "://" not in address:
         return JournalStorage(JournalFileBackend(address))
     retry = RetryHeartbeatStaleTrialCallback(max_retry=1)
-    return RDBStorage(address, heartbeat_interval=1, grace_period=2, heartbeat_stale_trial_callback=retry)
+    return RDBStorage(
+        address, heartbeat_interval=1, grace_period=grace_period, heartbeat_stale_trial_callback=retry
+    )
 
 
-def open_study(address):
+def open_study(address, **heartbeat):
     # One seed for all workers: that must not make them repeat each other.
     sampler = TailCalibratedSampler(seed=0, n_startup_trials=6, constraints_func=constraints)
-    return optuna.create_study(
-        storage=open_storage(address), study_name=STUDY, sampler=sampler, load_if_exists=True
-    )
+    storage = open_storage(address, **heartbeat)
+    return optuna.create_study(storage=storage, study_name=STUDY, sampler=sampler, load_if_exists=True)
 
 
 def constraints(trial):
@@ -44,9 +48,9 @@ def point(trial):
     return [trial.suggest_int("i", 0, SIDE), trial.suggest_int("j", 0, SIDE)]
 
 
-def work(address, log, n_trials, start=None):
+def work(address, log, n_trials, start=None, **heartbeat):
     """Optimize until the study has ``n_trials`` completed trials; note each evaluation in a file."""
-    study = _wait(address, start)
+    study = _wait(address, start, **heartbeat)
 
     def objective(trial):
         x = point(trial)
@@ -73,10 +77,10 @@ def hang(address, ready, start):
     study.optimize(objective, n_trials=1)
 
 
-def _wait(address, start):
+def _wait(address, start, **heartbeat):
     """The study, once all workers are there."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    study = open_study(address)
+    study = open_study(address, **heartbeat)
     if start is not None:
         start.wait(timeout=120.0)
     return study

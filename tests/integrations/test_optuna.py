@@ -702,14 +702,14 @@ def sqlite(tmp_path):
 def test_workers_share_a_database_and_the_trial_of_a_killed_one_is_run_again(kind, tmp_path, request):
     address = request.getfixturevalue(kind)
     (killed, point), log = _run_workers(address, tmp_path, n_trials=20)
-    # A worker that starts a trial later than the grace period finds that the heartbeat is missing.
-    storage = optuna_worker.open_storage(address)
+    # A worker that starts a trial later than the grace period finds that the heartbeat is missing. The others are
+    # done: none of them can be late.
+    storage = optuna_worker.open_storage(address, grace_period=2)
     study = optuna.load_study(study_name=optuna_worker.STUDY, storage=storage)
-    while study.trials[killed].state == TrialState.RUNNING and not storage._get_stale_trial_ids(
-        study._study_id
-    ):
+    assert study.trials[killed].state == TrialState.RUNNING
+    while not storage._get_stale_trial_ids(study._study_id):
         time.sleep(0.1)
-    optuna_worker.work(address, log, n_trials=24)
+    optuna_worker.work(address, log, n_trials=24, grace_period=2)
     study = _check_study(address, log, 24)
     assert study.trials[killed].state == TrialState.FAIL
     again = [t for t in study.trials if t.system_attrs.get("failed_trial") == killed]

@@ -18,9 +18,6 @@ from tcgp.laws import Law
 from tcgp.laws.recalibrated import RecalibratedNormal
 from tcgp.space import Point, Space
 
-# Parameters whose curvature is kept in a state: of 30 it has 465 numbers.
-_MOST_REMEMBERED = 30
-
 __all__ = ["Model", "Prediction", "SpaceModel"]
 
 
@@ -167,9 +164,8 @@ class Model:
             state["nugget"] = self.interpolator.nugget_
         if isinstance(self.interpolator, AdditiveGaussianProcess):
             state["kernel"] = self.interpolator.parameters_.tolist()
-        curvature = self.interpolator.curvature_
-        if curvature is not None and len(curvature) <= _MOST_REMEMBERED:
-            state["curvature"] = pack(curvature)
+        if curvature := pack(self.interpolator.curvature_):
+            state["curvature"] = curvature
         return state
 
     def predict(self, X: ArrayLike) -> Prediction:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 import numpy as np
+import scipy  # scipy.optimize is loaded when it is first used: it takes a fifth of a second
 
 from tcgp._text import plain
 from tcgp._typing import ArrayLike, FloatArray, RandomState
@@ -151,8 +152,6 @@ def _paper_search(
     criterion: Callable[[GeneralizedNormal], FloatArray], rng: np.random.Generator
 ) -> GeneralizedNormal:
     """Uniform candidates, then Nelder–Mead from the best."""
-    from scipy.optimize import minimize  # a fifth of a second, which only this search needs to wait
-
     bounds = np.array([BETA_RANGE, SCALE_RANGE])
     candidates = rng.uniform(bounds[:, 0], bounds[:, 1], size=(_N_CANDIDATES, 2))
     laws = GeneralizedNormal(candidates[:, :1], candidates[:, 1:])
@@ -161,5 +160,5 @@ def _paper_search(
     def objective(theta: FloatArray) -> float:
         return float(criterion(GeneralizedNormal(theta[0], theta[1])))
 
-    best = minimize(objective, start, method="Nelder-Mead", bounds=bounds).x
+    best = scipy.optimize.minimize(objective, start, method="Nelder-Mead", bounds=bounds).x
     return GeneralizedNormal(best[0], best[1])

@@ -22,6 +22,7 @@ _LEAST_CURVATURE = 0.05  # of a step, as a share of the one expected: less says 
 _DISTRUST = 0.7  # of a curvature that decided without a step to test it
 _MOST_IDLE = 2  # steps in a row that gain nothing, whatever was predicted: the rest is rounding
 _SETTLED = 1e-5  # largest slope of a minimum, where the curvature is unknown
+_MOST_PACKED = 30  # parameters: the list has 465 numbers
 
 
 @dataclass(frozen=True)
@@ -182,8 +183,10 @@ def _learn(curvature: FloatArray | None, step: FloatArray, change: FloatArray, i
     return curvature - np.outer(expected, expected) / total + np.outer(change, change) / along
 
 
-def pack(curvature: FloatArray) -> list[float]:
+def pack(curvature: FloatArray | None) -> list[float]:
     """A curvature as a short list of numbers: its Cholesky factor row by row, rounded to four digits.
+
+    Empty if there is none, if rounding has spoiled it, or if it has too many parameters.
 
     Examples
     --------
@@ -195,6 +198,8 @@ def pack(curvature: FloatArray) -> list[float]:
     array([[1., 0.],
            [0., 1.]])
     """
+    if curvature is None or len(curvature) > _MOST_PACKED:
+        return []
     try:
         factor = np.linalg.cholesky(curvature)
     except np.linalg.LinAlgError:

@@ -6,6 +6,7 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # scipy.optimize is loaded when it is first used: it takes a fifth of a second
 from scipy.spatial.distance import cdist
 
 from tcgp._threads import single_threaded
@@ -226,8 +227,6 @@ class _Search:
         slope = np.linalg.norm(np.nan_to_num(self.criterion.value_and_gradient(start[None])[1][0, real]))
         scale = max(float(slope), self.scale)  # SLSQP takes the curvature to be one at first
 
-        from scipy import optimize  # a fifth of a second, which only this maximizer needs to wait
-
         def negated(z: FloatArray) -> tuple[float, FloatArray]:
             u = limits.code(z)
             value, gradient = self.criterion.value_and_gradient(u[None])
@@ -235,7 +234,7 @@ class _Search:
                 return 1e100, np.zeros(len(z))
             return -float(value[0]) / scale, -np.nan_to_num(gradient[0, real]) / scale
 
-        found = optimize.minimize(
+        found = scipy.optimize.minimize(
             negated,
             start[real],
             jac=True,

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import scipy  # scipy.optimize is loaded when it is first used: it takes a fifth of a second
 
 from tcgp._text import plain
 from tcgp._threads import single_threaded
@@ -202,8 +203,6 @@ def _local_search(
     lowest_finite = -(np.finfo(float).max ** 0.5)
     n_evaluations = 0
 
-    from scipy import optimize  # a fifth of a second, which only this maximizer needs to wait
-
     def negated(u: FloatArray) -> tuple[float, FloatArray]:
         nonlocal n_evaluations
         n_evaluations += 1
@@ -211,7 +210,7 @@ def _local_search(
         return -max(float(values[0]) / scale, lowest_finite), -np.nan_to_num(gradients[0]) / scale
 
     bounds = [(0.0, 1.0)] * len(x)
-    found = optimize.minimize(
+    found = scipy.optimize.minimize(
         negated, x, jac=True, method="SLSQP", bounds=bounds, options={"ftol": 1e-10, "maxiter": 200}
     )
     end = np.clip(found.x, 0.0, 1.0)

@@ -54,12 +54,12 @@ def check_record(record: object, dim: int) -> None:
 def _is_curvature(numbers: object, state: Mapping[str, object], dim: int) -> bool:
     """Whether these can be the `tcgp.gp.descent.pack` of the curvature in the parameters of a state."""
     size = 3 * dim if "kernel" in state else dim + ("nugget" in state)
-    if not isinstance(numbers, list | tuple) or len(numbers) not in (0, size * (size + 1) // 2):
+    if not isinstance(numbers, list | tuple) or len(numbers) != size * (size + 1) // 2:
         return False
     if not all(isinstance(number, int | float) and np.isfinite(number) for number in numbers):
         return False
     diagonal = np.cumsum(np.arange(1, size + 1)) - 1
-    return not numbers or all(numbers[i] > 0.0 for i in diagonal)
+    return all(numbers[i] > 0.0 for i in diagonal)
 
 
 def _are_positive(values: object, n: int) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+import scipy  # scipy.optimize is loaded when it is first used: it takes a fifth of a second
 
 from tcgp._text import plain
 from tcgp._typing import FloatArray
@@ -158,7 +159,6 @@ def _michalewicz(name: str, d: int) -> Problem:
 
 def _michalewicz_coordinate(i: int) -> float:
     """Maximizer on [0, pi] of sin(x) sin(i x^2/pi)^20, the i-th term of the sum."""
-    from scipy.optimize import brentq  # a fifth of a second, which only this function needs to wait
 
     # On each lobe k pi < i x^2/pi < (k+1) pi the logarithmic derivative falls strictly from +inf to -inf,
     # so a lobe has one maximum; sin(x) is largest at pi/2, in lobe i/4, so the best lobe is next to that.
@@ -172,7 +172,7 @@ def _michalewicz_coordinate(i: int) -> float:
     maximizers = []
     for k in range(max(0, i // 4 - 1), min(i, i // 4 + 2)):
         low, high = np.pi * np.sqrt((k + np.array([1e-3, 1 - 1e-3])) / i)
-        maximizers.append(float(brentq(log_derivative, low, high, xtol=1e-15, rtol=1e-15)))
+        maximizers.append(float(scipy.optimize.brentq(log_derivative, low, high, xtol=1e-15, rtol=1e-15)))
     return max(maximizers, key=term)
 
 

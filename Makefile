@@ -17,7 +17,8 @@ demo: $(VENV)/.demo  ## the main job: a plain GP, tcGP and auto on Goldstein-Pri
 test: $(VENV)/.test browser  ## lint, type-check, test; every example of the documentation is run
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	@# mypy leaves one core to the first import of all modules, so that not every test process compiles them anew.
+	$(BIN)/python -m pytest --collect-only --doctest-modules tests src >/dev/null 2>&1 & $(BIN)/mypy && wait
 	@# One thread for BLAS and Torch in each process: the matrices are small, and more would wait for each other.
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -rs -n $(JOBS) --doctest-modules tests src
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from ax import ChoiceParameterConfig, Client, RangeParameterConfig
 from ax.adapter.registry import Generators
-from ax.core.parameter import ParameterType, RangeParameter
+from ax.core.parameter import ChoiceParameter, ParameterType, RangeParameter
 from ax.core.parameter_constraint import ParameterConstraint
 from ax.core.search_space import SearchSpace
 from ax.exceptions.core import UnsupportedError
@@ -217,6 +217,17 @@ def test_parameter_constraints_on_steps_and_integers_are_never_violated():
     space = client._experiment.search_space
     assert all(space.check_membership(values, raise_error=True) for values in asked)
     assert _distinct(asked) == 20
+
+
+def test_constraints_on_steps_of_any_size_are_those_of_ax():
+    shares = ChoiceParameter("share", ParameterType.FLOAT, [i / 10 for i in range(11)], is_ordered=True)
+    sizes = ChoiceParameter("size", ParameterType.INT, [1, 2, 3, 5, 40], is_ordered=True)
+    constraint = ParameterConstraint("10*share + size <= 7")
+    read = Parameters(SearchSpace([shares, sizes], [constraint]))
+    points = list(read.space.points())
+    allowed = Region(read.space, read.constraints).allows(points)
+    assert allowed.tolist() == [constraint.check(read.from_point(x)) for x in points]
+    assert 0 < allowed.sum() < len(points) == 55
 
 
 def test_rounding_to_digits_does_not_lead_across_a_parameter_constraint():

@@ -72,8 +72,8 @@ def test_of_very_many_choices_some_neighbours_are_looked_at(monkeypatch: pytest.
         largest = max(largest, len(rows))
         return encode(self, rows)
 
-    names = Categorical([str(i) for i in range(200)])
-    optimizer = Optimizer({"a": names, "b": names, "c": names, "x": (0.0, 1.0)}, n_initial=8, rng=0)
+    names = Categorical([str(i) for i in range(130)])  # of two, 258 neighbours, more than are looked at
+    optimizer = Optimizer({"a": names, "b": names, "x": (0.0, 1.0)}, n_initial=8, rng=0)
     monkeypatch.setattr(Space, "encode", counted)
     for _ in range(10):
         x = optimizer.ask()

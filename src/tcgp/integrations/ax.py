@@ -40,6 +40,9 @@ except ImportError as error:
 
 __all__ = ["TailCalibratedNode"]
 
+# Steps are often exactly at a bound, which the rounding of their sum must not forbid. Ax itself allows 1e-8 more.
+_ROUNDING = 1e-10
+
 
 @dataclass(init=False)
 class TailCalibratedNode(ExternalGenerationNode):
@@ -52,7 +55,7 @@ class TailCalibratedNode(ExternalGenerationNode):
     seed : int, optional
         Seed of all random choices; random if None.
     method : str
-        Method, as in `tcgp.minimize`: ``"auto"``, which alternates between three models, or a single model such as
+        Method, as in `tcgp.minimize`: ``"auto"``, which alternates between several models, or a single model such as
         ``"tcgp"``, the method of the paper.
     criterion : {"ei", "lcb"}
         Expected improvement, or the lower confidence bound of level ``epsilon``.
@@ -233,16 +236,21 @@ class Parameters:
                 f"TailCalibratedNode handles no equality constraints: leave one of the parameters of {constraint} "
                 "out and compute it"
             )
-        weights = {name: float(weight) for name, weight in constraint.constraint_dict.items()}
-        involved = [self.free[name] for name in weights]
-        if not all(isinstance(parameter, RangeParameter) for parameter in involved):
-            return [self._check(constraint)]  # steps need not be equal
+        involved = [self.free[name] for name in constraint.constraint_dict]
+        if not all(isinstance(parameter, RangeParameter) or _is_stepped(parameter) for parameter in involved):
+            return [self._check(constraint)]
         order = list(self.free)
-        terms = " + ".join(f"{weight!r} * x{order.index(name)}" for name, weight in weights.items())
-        parsed = parse_constraint(f"{terms} <= {float(constraint.bound)!r}", parameter_names(self.space))
+        terms = " + ".join(
+            f"{float(weight)!r} * ({_formula(self.free[name], f'x{order.index(name)}')})"
+            for name, weight in constraint.constraint_dict.items()
+        )
+        bound = float(constraint.bound)
+        if any(isinstance(parameter, ChoiceParameter) for parameter in involved):
+            bound += _ROUNDING * max(abs(bound), 1.0)
+        parsed = parse_constraint(f"{terms} <= {bound!r}", parameter_names(self.space))
         known: list[Any] = [replace(part, text=str(constraint)) for part in parsed]
-        if any(parameter.digits is not None for parameter in involved):  # rounding may violate the bound
-            known.append(self._check(constraint))
+        if any(getattr(parameter, "digits", None) is not None for parameter in involved):
+            known.append(self._check(constraint))  # rounding may violate the bound
         return known
 
     def _check(self, constraint: ParameterConstraint) -> Callable[[Point], bool]:
@@ -301,6 +309,20 @@ def _value(parameter: Parameter, coordinate: Any) -> Any:
     if isinstance(parameter, ChoiceParameter):
         return parameter.values[coordinate]
     return parameter.cast(coordinate)  # rounds to the parameter's digits
+
+
+def _formula(parameter: Parameter, name: str) -> str:
+    """Write the value of a parameter as an expression of its coordinate, with a kink where steps differ."""
+    if not isinstance(parameter, ChoiceParameter):
+        return name
+    steps = np.diff(np.array(parameter.values, dtype=float))
+    changes = np.diff(steps, prepend=0.0)
+    terms = [
+        f"{float(change)!r} * max({name} - {i}, 0)"
+        for i, change in enumerate(changes)
+        if abs(change) > 1e-9 * np.abs(steps).max()  # less is rounding
+    ]
+    return " + ".join([repr(float(parameter.values[0])), *terms])
 
 
 def _objective(experiment: Experiment) -> tuple[float, str]:

@@ -77,7 +77,7 @@ class TailCalibratedSampler(BaseSampler):
     seed : int, optional
         Seed of all random choices. Each trial number has its own random stream, so workers may share a seed.
     method : str
-        Method, as in `tcgp.minimize`: ``"auto"``, which alternates between three models, or a single model such as
+        Method, as in `tcgp.minimize`: ``"auto"``, which alternates between several models, or a single model such as
         ``"tcgp"``, the method of the paper.
     criterion : {"ei", "lcb"}
         Expected improvement, or the lower confidence bound of level ``epsilon``.

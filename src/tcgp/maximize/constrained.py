@@ -280,8 +280,7 @@ class _Search:
         others = [*self.space.neighbours(point), *self._exchanges(point)]
         codes = self.space.encode(others)
         allowed = self.region.allows(others)
-        restored = [self._restore(code) for code in codes[~allowed][:MAX_RESTORED]]
-        return np.array([*codes[allowed], *(code for code in restored if code is not None)])
+        return np.concatenate([codes[allowed], self._restore(codes[~allowed][:MAX_RESTORED])])
 
     def _exchanges(self, point: Point) -> list[Point]:
         """Points with two integers changed by one: along a limit on their sum no single change is allowed."""
@@ -296,21 +295,23 @@ class _Search:
                     moves.append(moved)
         return moves
 
-    def _restore(self, u: FloatArray) -> FloatArray | None:
-        """An allowed code near to one that is not, by Newton steps over the real coordinates, or None."""
+    def _restore(self, codes: FloatArray) -> FloatArray:
+        """Allowed codes near to some that are not: those that Newton steps over the real coordinates reach."""
         real = self.space.real_coordinates
         if not real.any():
-            return None
+            return codes[:0]
+        codes = codes.copy()
         for _ in range(5):
-            slacks, gradients = (array[0] for array in self.region.slacks(u[None]))
-            J = gradients[:, real]
-            missing = MARGIN * np.linalg.norm(J, axis=1) - slacks
+            slacks, gradients = self.region.slacks(codes)
+            J = gradients[:, :, real]
+            missing = np.maximum(MARGIN * np.linalg.norm(J, axis=2) - slacks, 0.0)
+            missing[~np.isfinite(missing).all(axis=1) | ~np.isfinite(J).all(axis=(1, 2))] = 0.0  # lost
             broken = missing > 0.0
-            if not broken.any() or not np.isfinite(missing).all() or not np.isfinite(J).all():
+            if not broken.any():
                 break
-            u = u.copy()
-            u[real] = np.clip(u[real] + np.linalg.pinv(J[broken]) @ missing[broken], 0.0, 1.0)
-        return u if self._allows(u) else None
+            steps = np.linalg.pinv(np.where(broken[:, :, None], J, 0.0)) @ missing[:, :, None]
+            codes[:, real] = np.clip(codes[:, real] + steps[:, :, 0], 0.0, 1.0)
+        return codes[self.region.allows(self.space.decode(codes))]
 
 
 class _Limits:

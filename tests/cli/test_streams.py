@@ -122,13 +122,15 @@ def test_output_that_cannot_be_written_is_an_error_in_one_sentence(place: Path) 
     assert len(ended.stderr.splitlines()) == 1
 
 
-def test_a_reader_that_goes_away_does_not_end_a_campaign(place: Path) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_goes_away_does_not_end_a_campaign(place: Path, unbuffered: str) -> None:
     """`tcgp minimize spec.toml 2>&1 >/dev/null | head -1`: the progress is not read to its end."""
     reader, writer = os.pipe()
     os.close(reader)
     ended = subprocess.run(
         [sys.executable, "-m", "tcgp", "minimize", "spec.toml", "--no-plots"],
         cwd=place,
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
         stdout=subprocess.PIPE,
         stderr=writer,
         check=False,

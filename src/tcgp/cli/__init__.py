@@ -11,6 +11,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from typing import TextIO
 
 from tcgp.cli.arguments import arrange, build_parser
 from tcgp.cli.console import (
@@ -50,7 +51,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     0
     """
     prepare_streams()
-    arguments = arrange(sys.argv[1:] if argv is None else list(argv))
+    try:
+        return _parse_and_run(arrange(sys.argv[1:] if argv is None else list(argv)))
+    finally:
+        _drop_unread(sys.stderr)
+
+
+def _parse_and_run(arguments: list[str]) -> int:
     parser = build_parser()
     try:
         options = parser.parse_args(arguments)
@@ -79,13 +86,13 @@ def _run(options: argparse.Namespace) -> int:
     except OSError as error:  # a full disk, a lost network drive
         if not isinstance(error, BrokenPipeError):  # then the reader of our output has gone
             complain(str(error))
-        _drop_output()
+        _drop_unread(sys.stdout)
         return WITHOUT_SUCCESS
 
 
-def _drop_output() -> None:
-    """Forget output that cannot be written: Python would complain once more when it flushes at exit."""
+def _drop_unread(stream: TextIO) -> None:
+    """Forget output that cannot be written: Python would fail when it flushes the stream at exit."""
     try:
-        sys.stdout.flush()
+        stream.flush()
     except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TypeAlias
 
 import numpy as np
@@ -55,12 +55,12 @@ class TailProblem:
     below: IntArray
     at_values: FloatArray
 
-    @property
+    @cached_property
     def excursion_frequency(self) -> float:
         """Weighted frequency of {Z_i ≤ t}, the paper's estimate of p_t."""
         return float(self.weights[self.below].sum())
 
-    @property
+    @cached_property
     def jumps(self) -> FloatArray:
         """Weights of the observations below t, of sum one: the jumps of the CDF of the tPIT; (k,)."""
         weights = self.weights[self.below]
@@ -73,10 +73,9 @@ class TailProblem:
         A law of m parameter values, held as arrays of shape (m, 1), gives an array of shape (m, k); a single
         law gives (k,). With ``ratio="plain"`` it is NaN where F(t) underflows.
         """
-        values, threshold = self.at_values, self.at_threshold[self.below]
         if ratio == "plain":
-            with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
-                return law.cdf(values) / law.cdf(threshold)
+            return self.plain_ratios(law)[1]
+        values, threshold = self.at_values, self.at_threshold[self.below]
         # In logarithms, for F(t) underflows wherever the threshold is far below the prediction.
         log_values, log_threshold = law.logcdf(values), law.logcdf(threshold)
         with np.errstate(invalid="ignore", under="ignore"):
@@ -92,6 +91,14 @@ class TailProblem:
         """
         out: FloatArray = law.cdf(self.at_threshold) @ self.weights / self.excursion_frequency
         return out
+
+    def plain_ratios(self, law: Law) -> tuple[FloatArray, FloatArray]:
+        """`occurrence_ratio`, and `thresholded_pit` as the plain quotient: the law is asked once for both."""
+        probabilities = law.cdf(np.concatenate([self.at_threshold, self.at_values]))
+        at_threshold, at_values = np.split(probabilities, [len(self.at_threshold)], axis=-1)
+        kappa: FloatArray = at_threshold @ self.weights / self.excursion_frequency
+        with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
+            return kappa, at_values / at_threshold[..., self.below]
 
 
 def tail_problem(
@@ -289,8 +296,10 @@ def selection_criterion(
     >>> selection_criterion(problem, laws).round(3)
     array([0.426, 0.275])
     """
-    kappa = problem.occurrence_ratio(law)
-    pit = problem.thresholded_pit(law, ratio=ratio)
+    if ratio == "plain":
+        kappa, pit = problem.plain_ratios(law)
+    else:
+        kappa, pit = problem.occurrence_ratio(law), problem.thresholded_pit(law)
     is_exact = supremum == ratio == "exact"
     gap = ks_deviation if is_exact else partial(deviation_of_counted, supremum=supremum)
     return criterion_named(criterion)(pit, problem.jumps, kappa, problem.excursion_frequency, gap)

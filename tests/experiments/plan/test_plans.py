@@ -18,7 +18,17 @@ def paths(name):
 @pytest.mark.parametrize(
     "name",
     [
-        *("figure1", "table1", "table2", "ablation", "methods", "rules", "delta-regp", "delta-tcgp"),
+        *(
+            "figure1",
+            "table1",
+            "table2",
+            "global",
+            "ablation",
+            "methods",
+            "rules",
+            "delta-regp",
+            "delta-tcgp",
+        ),
         *("ei-more", "ei-highdim", "ucb", "timing"),
     ],
 )

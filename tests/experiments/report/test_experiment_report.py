@@ -23,6 +23,7 @@ def small_plans():
     names = {"replicates": 2, "iterations": 3, "problems": ("branin",)}
     return [
         plans.get("table2", replicates=2, problems=("goldstein-price",)),
+        plans.get("global", replicates=2, problems=("goldstein-price",)),
         plans.get("ablation", **names),
         plans.get("timing", methods=("GP", "tcGP"), **names),
         plans.get("rules", **names),
@@ -51,6 +52,13 @@ def test_every_experiment_has_its_page_its_numbers_and_its_figure(report):
     assert {"table2.md", "table2.csv", "figure1.png", "figure1.svg", "report.html", "throughput.csv"} <= names
     assert (report / "methods.png").read_bytes().startswith(b"\x89PNG")
     assert b"<svg" in (report / "methods.svg").read_bytes()
+
+
+def test_a_score_of_which_nothing_is_published_is_shown_by_itself(report):
+    page = (report / "global.md").read_text()
+    assert "|  | KS–PIT | twCRPS | r | tKS–PIT |" in page
+    assert "| bcrGP, t = m_n |" in page
+    assert "[paper]" not in page
 
 
 def test_the_html_file_needs_no_other_file(report):

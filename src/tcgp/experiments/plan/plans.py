@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from tcgp.experiments.errors import ExperimentError
 from tcgp.experiments.plan.methods import Method
-from tcgp.experiments.plan.published import TABLE_PROBLEMS
+from tcgp.experiments.plan.published import METRICS, TABLE_PROBLEMS
 from tcgp.experiments.plan.tasks import FixedTask, Row, RunTask
 from tcgp.methods.published import PAPER
 
@@ -42,6 +42,8 @@ class CalibrationPlan:
         A method, and the level of the quantile of the data below which it is scored.
     rows_name : str
         What the rows are, in the path of the results.
+    metrics : tuple of str
+        The scores that are shown.
     replicates : int
         Data sets for each problem.
     as_published : bool
@@ -54,6 +56,7 @@ class CalibrationPlan:
     problems: tuple[str, ...]
     rows: tuple[Row, ...]
     rows_name: str
+    metrics: tuple[str, ...] = METRICS
     replicates: int = 100
     as_published: bool = False
 
@@ -249,6 +252,15 @@ _ALL: tuple[Plan, ...] = (
         TABLE_PROBLEMS,
         _threshold_rows(search="paper"),
         "quantile-paper-search",
+    ),
+    CalibrationPlan(
+        "global",
+        "Calibration everywhere and below the best value on fixed data sets",
+        "Appendix E.5, KS–PIT of bcrGP, of which the paper prints no number",
+        TABLE_PROBLEMS,
+        tuple(Row(0.0, method) for method in (GP, BCRGP, TCGP)),
+        "everywhere",
+        metrics=("ks_pit", *METRICS),
     ),
     OptimizationPlan(
         "ablation",

@@ -71,7 +71,7 @@ def cells_of(plan: CalibrationPlan, store: Store) -> list[Cell]:
         tasks = [task for task in plan.tasks() if task.problem == problem]
         results = [result["rows"] for result in map(store.load, tasks) if result is not None]
         for i, row in enumerate(plan.rows):
-            for metric in METRICS:
+            for metric in plan.metrics:
                 values = np.array([rows[i][metric] for rows in results], dtype=float)
                 cells.append(
                     Cell(problem, metric, row, values, mean_of(values), _printed(plan, problem, metric, row))
@@ -103,7 +103,9 @@ def table_page(plan: CalibrationPlan, store: Store) -> Page:
     blocks: list[Block] = [
         Paragraph(
             f"{plan.mirrors}. {plan.title}: n = 30 d uniform points, {_range(n)} data sets for each function "
-            "(the paper has 100). twCRPS and r from 4000 uniform test points; tKS–PIT from 4000 points below "
+            "(the paper has 100). "
+            + ("KS–PIT, " if "ks_pit" in plan.metrics else "")
+            + "twCRPS and r from 4000 uniform test points; tKS–PIT from 4000 points below "
             "the threshold, by subset simulation. Made by"
         ),
         Code(f"tcgp experiment run {plan.command}\ntcgp experiment report {plan.command}"),
@@ -161,7 +163,8 @@ def _problem_table(plan: CalibrationPlan, problem: str, cells: Sequence[Cell]) -
         lines.append(
             [f"{row.method.label}, t = {threshold_title(row.level)}", *(_text(cell) for cell in mine)]
         )
-    return Table(["", *(f"{METRIC_TITLES[metric]} [paper]" for metric in METRICS)], lines)
+    paper = " [paper]" if plan.name in PUBLISHED else ""
+    return Table(["", *(f"{METRIC_TITLES[metric]}{paper}" for metric in plan.metrics)], lines)
 
 
 def _text(cell: Cell) -> str:

@@ -11,6 +11,7 @@ METRIC_TITLES = {
     "twcrps": "twCRPS",
     "occurrence": "r",
     "tks_pit": "tKS–PIT",
+    "ks_pit": "KS–PIT",
     "seconds": "seconds",
 }
 

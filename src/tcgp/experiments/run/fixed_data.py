@@ -27,7 +27,7 @@ from tcgp.sampling import SubsetSimulation, subset_simulation
 
 __all__ = ["score_rows"]
 
-N_TEST = 4000  # uniform points, for twCRPS and occurrence
+N_TEST = 4000  # uniform points, for twCRPS, occurrence and KS-PIT
 N_TAIL = 4000  # particles below the threshold, for tKS-PIT
 
 
@@ -47,7 +47,7 @@ def score_rows(problem_name: str, replicate: int, rows: Sequence[Row]) -> dict[s
     -------
     dict
         ``rows``, a list with the scores of each row: ``threshold``, ``twcrps``, ``occurrence``, ``tks_pit``,
-        ``occurrence_same_points`` (see Notes), ``kappa``, and ``beta`` and ``scale`` of its law; and the
+        ``ks_pit``, ``occurrence_same_points`` (see Notes), ``kappa``, and ``beta`` and ``scale`` of its law; and the
         ``seconds`` of processor time.
 
     Notes
@@ -105,6 +105,7 @@ def _scores(
         "occurrence": abs(tail.probability - expected),
         "occurrence_same_points": abs(float(np.mean(y_test <= t)) - expected),
         "tks_pit": tks_pit(below, tail.values, t, choices),
+        "ks_pit": scoring.ks_pit(everywhere, y_test),
         "kappa": expected / tail.probability,
         "beta": getattr(law, "beta", None),
         "scale": getattr(law, "scale", None),

@@ -1,20 +1,21 @@
-"""Time of one iteration beside BoTorch, Optuna, scikit-optimize and SMT: same data, one thread, one process.
+"""Time of one iteration beside BoTorch, Optuna, egobox, scikit-optimize and SMT: same data, one thread, one process.
 
     python benchmarks/speed/peers.py run [--n 50 100 200 400] [--d 2 4 10] [--functions dixon-price ackley]
     python benchmarks/speed/peers.py report
 
-`run` needs botorch, optuna, scikit-optimize and smt; gpmp-contrib is measured by peers_gpmp.py.
+`run` needs botorch, optuna, egobox, scikit-optimize and smt; gpmp-contrib is measured by peers_gpmp.py.
 
 An iteration is what lies between two evaluations of the function: to learn the last value, fit, calibrate, maximise the
 criterion. Each library is driven through its public interface (`tcgp.experiments.run.peers`): SMT's EGO as a whole,
 since it has no ask and tell. Half of the n data are uniform points of the box, each other one lies near the best before
 it, at a distance of 1e-3 to 0.3 of the box, as the points of a run do. Dixon-Price is smooth, Ackley rugged.
 
-"warm" is the mean of the iterations after the first (3, ours 15) and "cold" the first one. Ours search the lengthscales
-from scratch in a cold iteration, and again when the data have grown by a quarter, for each member of auto: their "mean"
-is a warm iteration and that share of a cold fit. BoTorch, scikit-optimize and SMT fit from scratch each time. Times are
-processor time (wall time is kept too). A peer that needs more than ``--limit`` seconds for an iteration is stopped, and
-not tried with more data. Each measurement goes to ``--store`` at once; one that is there already is not repeated.
+"warm" is the mean of the iterations after the first (3) and "cold" the first one. Ours search the lengthscales from
+scratch in the first fit of each member, and look around for better ones each time the data have grown by a quarter.
+Their "mean" is therefore that of all iterations while the data grow by a quarter, after the first few; "warm" are those
+without a search, "cold" the others. BoTorch, scikit-optimize and SMT fit from scratch each time. Times are processor
+time (wall time is kept too). A peer that needs more than ``--limit`` seconds for an iteration is stopped, and not tried
+with more data. Each measurement goes to ``--store`` at once; one that is there already is not repeated.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
+os.environ.update(
+    dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"), "1")
+)
 
 import numpy as np
 
@@ -43,7 +46,6 @@ from tcgp.experiments.run.peers import PEERS, Peer
 from tcgp.gp.likelihood import ConcentratedLikelihood
 from tcgp.gp.relaxed import RelaxedLikelihood
 from tcgp.methods import fit, surrogate
-from tcgp.methods.portfolio import members_of
 from tcgp.problems import Problem
 
 OURS = ("gp", "tcgp", "regp", "auto")
@@ -56,10 +58,12 @@ COLUMNS = (
 NAMES = {
     "botorch": "BoTorch",
     "optuna": "Optuna",
+    "egobox": "egobox",
     "skopt": "scikit-optimize",
     "smt": "SMT",
     "gpmp": "gpmp-contrib",
 }
+N_FIRST = 8  # iterations of ours within which every member has its first fit
 Row = dict[str, str]
 
 
@@ -176,6 +180,9 @@ def measure(name: str, optimize: Peer, data: tuple, iterations: int, limit: floa
         ]
         if chosen and (status == "ok" or kind == "cold"):
             yield {"kind": kind, "iterations": str(len(chosen)), **_mean(chosen), "status": "ok"}
+    if name in OURS and len(done) > N_FIRST:
+        later = done[N_FIRST:]
+        yield {"kind": "mean", "iterations": str(len(later)), **_mean(later), "status": "ok"}
 
 
 def _stop(signum: int, frame: object) -> None:
@@ -218,7 +225,11 @@ def run(arguments: argparse.Namespace, optimizers: dict[str, Peer]) -> None:
                         }
                         if any(key.items() <= row.items() for row in rows):
                             continue
-                        k = arguments.iterations * (5 if name in OURS else 1)
+                        k = (
+                            N_FIRST + int((fit.COLD_FIT_GROWTH - 1.0) * n)
+                            if name in OURS
+                            else arguments.iterations
+                        )
                         slow = _too_slow_before(rows, key)
                         new = [slow] if slow else measure(name, optimize, data, k, arguments.limit)
                         added = [{**key, **row} for row in new]
@@ -276,13 +287,8 @@ class Times:
         return float(np.median(values)) if values else np.nan
 
     def mean(self, optimizer: str, case: tuple) -> float:
-        """Seconds of a mean iteration: for ours, a warm one and the share of fits from scratch in it."""
-        warm = self.seconds(optimizer, case)
-        if optimizer not in OURS:
-            return warm
-        members = len(members_of(optimizer))
-        between = case[2] * (1.0 - 1.0 / fit.COLD_FIT_GROWTH)  # data between two of a member's
-        return warm + members / between * self.seconds(optimizer, case, "cold", "fit")
+        """Seconds of a mean iteration."""
+        return self.seconds(optimizer, case, "mean" if optimizer in OURS else "warm")
 
 
 def report(rows: Sequence[Row], picture: Path) -> str:
@@ -319,21 +325,18 @@ def report(rows: Sequence[Row], picture: Path) -> str:
         theirs = [ms("botorch", case, "warm", part) for part in parts[::2]]
         lines.append(row(case, *mine, *theirs, *(ratio(method, case, "gp") for method in OURS[1:])))
     lines += ["", "Functions together, by geometric means:", ""]
-    pairs = [(peer, "tcgp") for peer in peers] + [(method, "gp") for method in OURS[1:]]
+    pairs = [(peer, method) for method in ("tcgp", "auto") for peer in peers]
+    lines += _header(*(f"{NAMES[a]} / {b}" for a, b in pairs), first=())
     for d, n in sorted({case[1:] for case in cases}):
         same = [case for case in cases if case[1:] == (d, n)]
-        means = {
-            (a, b): np.exp(np.mean([np.log(times.mean(a, c) / times.mean(b, c)) for c in same]))
-            for a, b in pairs
-        }
-        shown = (f"{NAMES.get(a, a)} / {b} {m:.3g}" for (a, b), m in means.items() if np.isfinite(m))
-        lines.append(f"- d = {d}, n = {n}: {', '.join(shown)}")
+        ratios = ([times.mean(a, c) / times.mean(b, c) for c in same] for a, b in pairs)
+        lines.append(row((d, n), *(f"{np.exp(np.mean(np.log(r))):.3g}" for r in ratios)))
     failed = {f"{r['optimizer']}: {r['status']}" for r in rows if r["status"].startswith("failed")}
     return "\n".join([*lines, "", *sorted(failed)])
 
 
-def _header(*columns: str) -> list[str]:
-    names = ("function", "d", "n", *columns)
+def _header(*columns: str, first: Sequence[str] = ("function",)) -> list[str]:
+    names = (*first, "d", "n", *columns)
     return ["", f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
 
 
@@ -374,7 +377,10 @@ def parse(description: str, optimizers: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--optimizers", nargs="+", default=list(optimizers), choices=list(optimizers))
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument(
-        "--iterations", type=int, default=3, help="warm ones of a peer; five times as many of ours"
+        "--iterations",
+        type=int,
+        default=3,
+        help="warm ones of a peer; ours are timed while data grow by a quarter",
     )
     parser.add_argument("--limit", type=float, default=60.0, help="seconds that an iteration may take")
     parser.add_argument("--store", type=Path, default=STORE)

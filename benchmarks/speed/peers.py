@@ -349,7 +349,8 @@ def draw(times: Times, cases: Sequence[tuple], peers: Sequence[str], picture: Pa
     axes = np.atleast_1d(figure.subplots(1, len(dimensions), sharey=True))
     for ax, d in zip(axes, dimensions, strict=True):
         sizes = sorted({n for _, dim, n in cases if dim == d})
-        for name in (*OURS, *peers):
+        ours = [name for name in OURS if any(row["optimizer"] == name for row in times.rows)]
+        for name in (*ours, *peers):
             mean = [
                 np.exp(np.mean([np.log(times.mean(name, c)) for c in cases if c[1:] == (d, n)]))
                 for n in sizes

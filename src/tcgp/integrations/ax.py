@@ -41,7 +41,7 @@ except ImportError as error:
 __all__ = ["TailCalibratedNode"]
 
 # Steps are often exactly at a bound, which the rounding of their sum must not forbid. Ax itself allows 1e-8 more.
-_ROUNDING = 1e-10
+_ROUNDING = 1e-9
 
 
 @dataclass(init=False)
@@ -246,7 +246,7 @@ class Parameters:
         )
         bound = float(constraint.bound)
         if any(isinstance(parameter, ChoiceParameter) for parameter in involved):
-            bound += _ROUNDING * max(abs(bound), 1.0)
+            bound += _ROUNDING
         parsed = parse_constraint(f"{terms} <= {bound!r}", parameter_names(self.space))
         known: list[Any] = [replace(part, text=str(constraint)) for part in parsed]
         if any(getattr(parameter, "digits", None) is not None for parameter in involved):

@@ -19,6 +19,7 @@ from tcgp.laws.tabulated import tabulated
 from tcgp.maximize import Maximum, multistart, smc
 from tcgp.maximize.constrained import rank_constrained
 from tcgp.maximize.inert import spread_inert
+from tcgp.maximize.limits import follow_limits
 from tcgp.maximize.local import within
 from tcgp.maximize.mixed import rank_all, rank_candidates
 from tcgp.methods.portfolio import turns_passed
@@ -181,12 +182,24 @@ class Acquisition:
             return None
         models = Models(self.informed(models.objective), tuple(map(self._believing, models.limits)))
         criterion = self.criterion(models)
-        for x in self._ranked(criterion, models.objective):
+        box = self._trust_region()
+        if box is not None:
+            x = self._ranked(criterion, models, box)[0]
+            if self.history.is_new(x, spacing=self.spacing):
+                return self._spread(criterion, x, models)
+        for x in self._ranked(criterion, models):
             if self.history.is_new(x, spacing=self.spacing):
                 if not np.isfinite(criterion(self.space.encode([x]))[0]):
                     return None
                 return self._spread(criterion, x, models)
         return None
+
+    def _trust_region(self) -> tuple[FloatArray, FloatArray] | None:
+        """Limits make the criterion look far outside, where values are low: every other step stays near the best."""
+        if not self.limit_surrogates or self.region is not None or not self.space.real_coordinates.all():
+            return None
+        codes = self.space.encode([e.x for e in self.history.evaluations])
+        return trust_region(codes, self._feasible_values, self.settings.n_initial or 0)
 
     def trace(self, models: Models, x: Point) -> dict[str, Any]:
         """What the models were that chose ``x``: see `tcgp.Optimizer`."""
@@ -267,8 +280,10 @@ class Acquisition:
             return criterion
         return WeightedCriterion(criterion, Feasibility(U, failed, model.lengthscales), weight)
 
-    def _ranked(self, criterion: Criterion, model: Model) -> list[Point]:
-        """Points with a large criterion, the best first; all new ones if the space has few."""
+    def _ranked(
+        self, criterion: Criterion, models: Models, box: tuple[FloatArray, FloatArray] | None = None
+    ) -> list[Point]:
+        """Points with a large criterion, in the box if there is one, the best first; all new ones if there are few."""
         if self.space.size <= ENUMERABLE:
             return rank_all(criterion, self.space, self.history.remaining(self.region))
         U, y = self.history.successes
@@ -276,17 +291,34 @@ class Acquisition:
         anchors = U[np.lexsort([y, excess])]
         rng = self.streams.rng(SEARCH, len(self.history.proposals))
         if self.region is not None:
-            return rank_constrained(criterion, self.region, anchors=anchors, rng=rng)
-        maximize = self._maximizer(model)
-        # Limits make the criterion look far outside, where values are low: every other step stays near the best point.
-        if self.limit_surrogates and self.space.real_coordinates.all():
-            codes = self.space.encode([e.x for e in self.history.evaluations])
-            box = trust_region(codes, self._feasible_values, self.settings.n_initial or 0)
-            maximize = maximize if box is None else within(*box, maximize)
-        faces = self.choices.adjusts_proposals
-        return rank_candidates(
-            criterion, self.space, maximize=maximize, anchors=anchors, rng=rng, snaps=faces
+            ranked = rank_constrained(criterion, self.region, anchors=anchors, rng=rng)
+        else:
+            maximize = self._maximizer(models.objective)
+            ranked = rank_candidates(
+                criterion,
+                self.space,
+                maximize=maximize if box is None else within(*box, maximize),
+                anchors=anchors,
+                rng=rng,
+                snaps=self.choices.adjusts_proposals,
+            )
+        if not models.limits or self.best is None:
+            return ranked
+        return rank_all(criterion, self.space, ranked + self._along_limits(models, anchors[0], box))
+
+    def _along_limits(
+        self, models: Models, start: FloatArray, box: tuple[FloatArray, FloatArray] | None
+    ) -> list[Point]:
+        """Points along the limits on outputs, from a good one."""
+        real = self.space.real_coordinates
+        low, high = box or (np.zeros(self.space.dim), np.ones(self.space.dim))
+        low, high = np.where(real, low, start), np.where(real, high, start)
+        points = self.space.decode(
+            follow_limits(models.objective, models.limits, start, low, high, self.region)
         )
+        if self.region is None:
+            return points
+        return [x for x, is_allowed in zip(points, self.region.allows(points), strict=True) if is_allowed]
 
     def _spread(self, criterion: Criterion, x: Point, models: Models) -> Point:
         """Move a maximizer of log EI along real parameters that all models take to have no effect."""

@@ -88,3 +88,27 @@ def test_a_minimum_at_two_limits_is_found_to_a_millionth() -> None:
     b = 0.25 + np.sqrt(0.0625 + 0.1)  # b^2 - 0.5 b = 0.1 where both are active
     assert result.fun >= 1.0 / b + 4.0 * b - 1e-9
     assert result.fun <= 1.0 / b + 4.0 * b + 3e-6
+
+
+def test_a_minimum_far_along_the_edge_of_two_limits_is_found() -> None:
+    """Across the edge the value is steep, along it nearly flat: the criterion is a thin curved ridge."""
+
+    def edge(x: list[float]) -> dict[str, float]:
+        a, b, z = x
+        return {
+            "f": a + b - 1.54 * z + 0.5 * z**2,
+            "g": 0.25 * np.sin(4.0 * z) + 0.5 * z + 0.25 - a,
+            "h": 0.25 * np.cos(4.0 * z) + 0.5 * z + 0.25 - b,
+        }
+
+    result = tcgp.minimize(
+        edge,
+        [(0.0, 1.2), (0.0, 1.2), (0.0, 1.0)],
+        n_evals=40,
+        objective="f",
+        constraints=["g <= 0", "h <= 0"],
+        rng=0,
+    )
+    z = np.linspace(0.0, 1.0, 100_001)
+    least = np.min(0.25 * (np.sin(4.0 * z) + np.cos(4.0 * z)) + 0.5 - 0.54 * z + 0.5 * z**2)
+    assert least - 1e-9 <= result.fun <= least + 1e-6

@@ -12,6 +12,7 @@ import scipy  # scipy.optimize is loaded when it is first used: it takes a fifth
 from tcgp._threads import single_threaded
 from tcgp._typing import FloatArray
 from tcgp.criteria.base import PredictiveModel
+from tcgp.maximize.constrained import MARGIN
 from tcgp.region import Region
 
 __all__ = ["follow_limits"]
@@ -148,8 +149,8 @@ class _Problem:
         slacks, slack_gradients = np.empty(0), np.empty((0, len(z)))
         if self.region is not None:
             slacks, slack_gradients = (part[0] for part in self.region.slacks(x[None]))
-            slacks = np.nan_to_num(slacks, nan=-1.0)
             slack_gradients = np.nan_to_num(slack_gradients[:, self.free] * self.width)
+            slacks = np.nan_to_num(slacks, nan=-1.0) - MARGIN * np.linalg.norm(slack_gradients, axis=1)
         return _Predictions(
             mean / self._units,
             sd / self._units,

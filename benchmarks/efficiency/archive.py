@@ -6,8 +6,8 @@ For every BBOB function of the set and every target that ``best09-16``, the best
 target, reaches with more evaluations than the design has and no more than the stored runs have: the expected running
 time (evaluations of all runs up to the target, over the number of runs that reach it), as a multiple of the archive's.
 A target that no run reaches counts as 20. Prints the geometric mean and the number of targets reached; the picture
-shows the share of targets reached against evaluations. Targets are 10^2 to 10^-8, five for each decade. Needs
-``pip install cocopp six matplotlib``, which ships the archive's data.
+shows the share of targets reached against evaluations, by group of functions. Targets are 10^2 to 10^-8, five for each
+decade. Needs ``pip install cocopp six matplotlib``, which ships the archive's data.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ import auto
 import functions
 from runs import Key, Run, load
 
+ARCHIVE = "best09-16"
 UNREACHED = 20.0
 TARGETS = 10.0 ** np.arange(2.0, -8.1, -0.2)
 NAME = re.compile(r"bbob:f(\d+):d(\d+):i\d+")
@@ -108,31 +109,54 @@ def draw(
     n0: int,
     path: Path,
 ) -> None:
-    """Share of the targets in reach of the archive that are reached, against evaluations per dimension."""
+    """By group of BBOB and in all: the share of the archive's targets that are reached, against evaluations."""
     import matplotlib.pyplot as plt
 
-    budgets = np.geomspace(1.0, 60.0, 200)  # evaluations per dimension
-    figure, axes = plt.subplots(figsize=(6.0, 4.0), layout="constrained")
-    for method in ("best09-16", *methods):
-        times = []
-        for name in names:
-            curves, first = _curves(runs, name, methods[0] if method == "best09-16" else method, n0)
-            if not curves:
+    panels = {group: [n for n in names if auto.group_of(n) == group] for group in auto.BBOB_GROUPS.values()}
+    panels["all"] = list(names)
+    budgets = np.geomspace(3.0, 60.0, 200)  # evaluations per dimension
+    figure, axes = plt.subplots(2, 3, figsize=(10.0, 6.0), layout="constrained", sharex=True, sharey=True)
+    for (group, some), ax in zip(panels.items(), axes.flat, strict=True):
+        for method in (ARCHIVE, *methods):
+            times = np.array(_times(runs, best, some, method, methods[0], n0))
+            shares = [np.mean(times <= budget) for budget in budgets]
+            style = {"color": "0.5", "linestyle": "--"} if method == ARCHIVE else {}
+            ax.plot(budgets, shares, label=method.removeprefix("peer:"), **style)
+        ax.set_title(group)
+    axes[0, 0].set(xscale="log", ylim=(0.0, 1.0))
+    axes[0, 0].set_xticks((3, 5, 10, 20, 50), (3, 5, 10, 20, 50))
+    axes[0, 0].set_xticks((), minor=True)
+    axes[0, 0].legend(frameon=False)
+    figure.supxlabel("evaluations / d")
+    figure.supylabel("share of targets reached")
+    figure.savefig(path, dpi=150)
+
+
+def _times(
+    runs: Mapping[Key, Run],
+    best: Mapping[tuple[int, int], Any],
+    names: Sequence[str],
+    method: str,
+    reference: str,
+    n0: int,
+) -> list[float]:
+    """Evaluations per dimension until each target in reach of the archive, run by run; infinite for one not reached."""
+    times = []
+    for name in names:
+        curves, first = _curves(runs, name, reference if method == ARCHIVE else method, n0)
+        if not curves:
+            continue
+        dim, longest = functions.get(name).dim, first + max(map(len, curves)) - 1
+        for target, theirs in zip(TARGETS, _running_times(best, name), strict=True):
+            if not first < theirs <= longest:
                 continue
-            dim, longest = functions.get(name).dim, first + max(map(len, curves)) - 1
-            for target, theirs in zip(TARGETS, _running_times(best, name), strict=True):
-                if not first < theirs <= longest:
-                    continue
-                if method == "best09-16":
-                    times.append(theirs / dim)
-                    continue
-                for gaps in curves:
-                    below = np.flatnonzero(gaps <= target)
-                    times.append((first + below[0]) / dim if len(below) else np.inf)
-        axes.plot(budgets, [np.mean(np.array(times) <= budget) for budget in budgets], label=method)
-    axes.set(xscale="log", xlabel="evaluations / d", ylabel="share of targets reached", ylim=(0.0, 1.0))
-    axes.legend(frameon=False)
-    figure.savefig(path)
+            if method == ARCHIVE:
+                times.append(theirs / dim)
+                continue
+            for gaps in curves:
+                below = np.flatnonzero(gaps <= target)
+                times.append((first + below[0]) / dim if len(below) else np.inf)
+    return times
 
 
 def _running_times(best: Mapping[tuple[int, int], Any], name: str) -> np.ndarray:

@@ -190,7 +190,7 @@ def groups(
     """Markdown: runs that the reference wins and loses against each other method, by group of functions."""
     members: dict[str, list[str]] = {}
     for name in names:
-        members.setdefault(_group(name), []).append(name)
+        members.setdefault(group_of(name), []).append(name)
     others = [method for method in methods if method != reference]
     lines = [f"| runs won : lost by {reference} (p) | budget | " + " | ".join(others) + " |"]
     lines.append("|---" * (len(others) + 2) + "|")
@@ -218,7 +218,7 @@ def _won_and_lost(
     return f"{(found > LEVEL).sum()} : {(found < -LEVEL).sum()} of {len(found)} (p = {p:.1g})"
 
 
-def _group(name: str) -> str:
+def group_of(name: str) -> str:
     """The group of BBOB that a function belongs to; all others are classics."""
     if not name.startswith("bbob:"):
         return "classics"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -182,17 +182,19 @@ class Acquisition:
             return None
         models = Models(self.informed(models.objective), tuple(map(self._believing, models.limits)))
         criterion = self.criterion(models)
-        box = self._trust_region()
-        if box is not None:
-            x = self._ranked(criterion, models, box)[0]
-            if self.history.is_new(x, spacing=self.spacing):
-                return self._spread(criterion, x, models)
-        for x in self._ranked(criterion, models):
+        for x in self._candidates(criterion, models):
             if self.history.is_new(x, spacing=self.spacing):
                 if not np.isfinite(criterion(self.space.encode([x]))[0]):
                     return None
                 return self._spread(criterion, x, models)
         return None
+
+    def _candidates(self, criterion: Criterion, models: Models) -> Iterator[Point]:
+        """Points with a large criterion, the best first; where a local step is due, the best of that before all."""
+        box = self._trust_region()
+        if box is not None:
+            yield self._ranked(criterion, models, box)[0]
+        yield from self._ranked(criterion, models)
 
     def _trust_region(self) -> tuple[FloatArray, FloatArray] | None:
         """Limits make the criterion look far outside, where values are low: every other step stays near the best."""

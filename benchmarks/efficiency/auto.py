@@ -32,7 +32,7 @@ from scipy.stats import rankdata, wilcoxon
 import functions
 import tcgp
 from quick_botorch import quick_botorch
-from runs import LEVEL, Key, Run, Task, load, make_runs, verdict
+from runs import LEVEL, Key, Run, Task, load, make_runs, shares_of_evaluations, shares_table, verdict
 from tcgp.experiments.plan.methods import Method
 from tcgp.experiments.run.peers import PEERS, check_installed
 from tcgp.methods import PORTFOLIOS, Member
@@ -318,31 +318,18 @@ def _versus(table: dict[str, dict[str, dict[int, float]]], method: str, referenc
 def _speed_table(
     runs: Runs, names: Sequence[str], methods: Sequence[str], reference: str, per_dimension: int
 ) -> str:
-    """Evaluations after n0 that the reference needs for what another reaches at the end, as a share of its."""
-    lines = [f"| {reference} reaches the final median of | with this share of its evaluations | never, on |"]
-    lines.append("|---|---|---|")
-    for method in methods:
-        if method == reference:
-            continue
-        shares, never = [], []
+    """Evaluations after n0 that the reference needs for what another reaches at the end, as shares of its."""
+    shares: dict[str, dict[str, tuple[float, float, bool]]] = {m: {} for m in methods if m != reference}
+    for method, found in shares.items():
         for name in names:
             n0 = per_dimension * functions.get(name).dim
-            mine, other = (curves(runs, name, m, n0) for m in (reference, method))
-            seeds = set(mine) & set(other)
-            if not seeds:
-                continue
-            mine, other = ({seed: found[seed] for seed in seeds} for found in (mine, other))
-            length = min(len(curve) for curve in (*mine.values(), *other.values()))
-            target = np.median([curve[length - 1] for curve in other.values()])
-            median = np.median([curve[:length] for curve in mine.values()], axis=0)
-            reached = np.flatnonzero(median <= target + 1e-9)
-            shares.append(max(int(reached[0]), 1) / (length - 1) if len(reached) else 1.0)
-            if not len(reached):
-                never.append(name)
-        if shares:
-            mean = np.exp(np.mean(np.log(shares)))
-            lines.append(f"| {method} | {mean:.2f} | {len(never)} of {len(shares)}: {', '.join(never)} |")
-    return "\n".join(lines) + "\n"
+            both = [curves(runs, name, m, n0) for m in (reference, method)]
+            seeds = set.intersection(*map(set, both))
+            if seeds:
+                length = min(len(by_seed[seed]) for by_seed in both for seed in seeds)
+                medians = (np.median([by_seed[s][:length] for s in seeds], axis=0) for by_seed in both)
+                found[name] = shares_of_evaluations(*medians)
+    return shares_table(reference, shares)
 
 
 def _cost_line(runs: Runs, names: Sequence[str], methods: Sequence[str]) -> str:

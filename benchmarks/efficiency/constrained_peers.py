@@ -6,7 +6,7 @@ the values, rows of objective and limits, in the order of the evaluations. A pee
 - ``botorch``: `LogConstrainedExpectedImprovement` on a `SingleTaskGP` for each output, as it comes; while no point is
   feasible, `LogProbabilityOfFeasibility`.
 - ``scbo``: the tutorial of BoTorch on SCBO, with its settings; a trust region that has become too small is begun anew
-  around the best point with the data of the run.
+  around the best point with the data of the run, and a model that BoTorch fails to fit keeps its first parameters.
 - ``optuna``: `GPSampler` with ``constraints_func``, greenlet installed.
 - ``egobox``: `Egor` with its defaults; the tolerance of a limit is that of the comparison.
 - ``cobyqa``: SciPy's COBYQA from the best points of the design, one after another.
@@ -14,6 +14,7 @@ the values, rows of objective and limits, in the order of the evaluations. A pee
 
 from __future__ import annotations
 
+import contextlib
 import math
 import warnings
 from collections.abc import Callable
@@ -87,6 +88,7 @@ def botorch(problem: Problem, X: np.ndarray, V: np.ndarray, budget: int, seed: i
 def scbo(problem: Problem, X: np.ndarray, V: np.ndarray, budget: int, seed: int) -> list[np.ndarray]:
     import gpytorch
     import torch
+    from botorch.exceptions.errors import ModelFittingError
     from botorch.fit import fit_gpytorch_mll
     from botorch.generation.sampling import ConstrainedMaxPosteriorSampling
     from botorch.models import ModelListGP, SingleTaskGP
@@ -118,7 +120,7 @@ def scbo(problem: Problem, X: np.ndarray, V: np.ndarray, budget: int, seed: int)
             likelihood=likelihood,
             outcome_transform=Standardize(m=1),
         )
-        with gpytorch.settings.max_cholesky_size(float("inf")):
+        with gpytorch.settings.max_cholesky_size(float("inf")), contextlib.suppress(ModelFittingError):
             fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
         return model
 

@@ -29,7 +29,7 @@ from scipy.stats import wilcoxon
 import constrained_problems as problems
 import tcgp
 from constrained_peers import PEERS
-from runs import Key, Run, Task, load, make_runs, verdict
+from runs import Key, Run, Task, load, make_runs, shares_of_evaluations, shares_table, verdict
 from tcgp.methods.portfolio import PORTFOLIOS, Member, Portfolio
 from tcgp.optimizer.acquisition import LIMIT_OPTIONS
 
@@ -213,27 +213,15 @@ def _verdicts(table: dict[str, dict[str, np.ndarray]], methods: Sequence[str], r
 def _evaluations(
     curves: dict[str, dict[str, list[np.ndarray]]], methods: Sequence[str], reference: str
 ) -> str:
-    """Evaluations after the design that the reference needs for the final median of another, as a share of its."""
-    lines = [f"| {reference} reaches the final median of | with this share of its evaluations | never, on |"]
-    lines.append("|---|---|---|")
-    for method in methods:
-        if method == reference:
-            continue
-        shares, never = [], []
+    """Evaluations after the design that the reference needs for the final median of another, as shares of its."""
+    shares: dict[str, dict[str, tuple[float, float, bool]]] = {m: {} for m in methods if m != reference}
+    for method, found in shares.items():
         for name, row in curves.items():
-            if not row[method]:
-                continue
-            length = min(map(len, (*row[method], *row[reference])))
-            target = np.median([c[length - 1] for c in row[method]])
-            median = np.median([c[:length] for c in row[reference]], axis=0)
-            reached = np.flatnonzero(median <= target + 1e-9)
-            shares.append(max(int(reached[0]), 1) / (length - 1) if len(reached) else 1.0)
-            if not len(reached):
-                never.append(name)
-        if shares:
-            mean = np.exp(np.mean(np.log(shares)))
-            lines.append(f"| {method} | {mean:.2f} | {', '.join(never) or '–'} |")
-    return "\n".join(lines) + "\n"
+            if row[method]:
+                length = min(map(len, (*row[method], *row[reference])))
+                medians = (np.median([c[:length] for c in row[m]], axis=0) for m in (reference, method))
+                found[name] = shares_of_evaluations(*medians)
+    return shares_table(reference, shares)
 
 
 def _first(curves: dict[str, dict[str, list[np.ndarray]]], methods: Sequence[str]) -> str:

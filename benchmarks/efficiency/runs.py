@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,19 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import wilcoxon
 
-__all__ = ["LEVEL", "Key", "Run", "Task", "decode", "encode", "load", "make_runs", "verdict"]
+__all__ = [
+    "LEVEL",
+    "Key",
+    "Run",
+    "Task",
+    "decode",
+    "encode",
+    "load",
+    "make_runs",
+    "shares_of_evaluations",
+    "shares_table",
+    "verdict",
+]
 
 COLUMNS = ("function", "method", "seed", "n0", "evaluations", "seconds", "steps")
 DIGITS = 10  # with nine, runs that end in the same local minimum tie where they did not, and tests change
@@ -114,3 +126,36 @@ def verdict(difference: np.ndarray) -> int:
     if len(difference) < 6:
         return sign if abs(np.median(difference)) > LEVEL else 0
     return sign if wilcoxon(difference).pvalue < 0.05 else 0
+
+
+def shares_of_evaluations(mine: np.ndarray, theirs: np.ndarray) -> tuple[float, float, bool]:
+    """Evaluations that one curve needs for the last value of another, as shares of the other's.
+
+    Curves of regret begin at the end of the design. A value that is never reached counts as reached at the end.
+
+    Returns
+    -------
+    of_all, of_needed : float
+        As a share of all evaluations of the other, and of those after which it had that value itself.
+    is_reached : bool
+    """
+    mine, theirs = mine[: len(theirs)], theirs[: len(mine)]
+    needed, reached = (np.flatnonzero(curve <= theirs[-1] + 1e-9) for curve in (theirs, mine))
+    n = max(int(reached[0]), 1) if len(reached) else len(mine) - 1
+    return n / (len(mine) - 1), n / max(int(needed[0]), 1), bool(len(reached))
+
+
+def shares_table(reference: str, shares: Mapping[str, Mapping[str, tuple[float, float, bool]]]) -> str:
+    """Markdown: geometric means of `shares_of_evaluations`, by method and function."""
+    lines = [
+        f"| {reference} reaches the final median of | with this share of all its evaluations "
+        "| of those it needed itself | never, on |",
+        "|---|---|---|---|",
+    ]
+    for method, rows in shares.items():
+        if rows:
+            of_all, of_needed = np.exp(np.log([row[:2] for row in rows.values()]).mean(axis=0))
+            never = [name for name, (_, _, is_reached) in rows.items() if not is_reached]
+            names = f"{len(never)} of {len(rows)}" + (f": {', '.join(never)}" if never else "")
+            lines.append(f"| {method} | {of_all:.2f} | {of_needed:.2f} | {names} |")
+    return "\n".join(lines) + "\n"

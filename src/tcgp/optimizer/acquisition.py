@@ -56,9 +56,9 @@ MOST_DATA = 1500
 # third of itself where the probability is 0 or 1, and better elsewhere.
 N_SHARE = 4000
 
-# The model of an output with a limit. Calibrated, relaxed or both in turns were not clearly better on 22 problems, and cost more
-# (benchmarks/efficiency/constraints.py, benchmarks/speed/constraints.py). Many limits are nearly linear; unbounded,
-# their lengthscales become so long that predictions at the limit are rounding errors.
+# The model of an output with a limit. Calibrated, relaxed or both in turns were not clearly better on 22 problems, and
+# cost more (benchmarks/efficiency/constraints.py). Many limits are nearly linear; unbounded, their lengthscales become
+# so long that predictions at the limit are rounding errors.
 LIMIT_METHOD, LIMIT_OPTIONS = "gp", {"selection": "pooled", "longest": 10.0}
 
 

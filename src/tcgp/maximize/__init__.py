@@ -1,6 +1,6 @@
-"""Maximize a criterion on the unit cube: multistart gradient search, or the paper's SMC + SLSQP."""
+"""Maximize a criterion on the unit cube: multistart gradient search, along limits, or the paper's SMC + SLSQP."""
 
-from tcgp.maximize import multistart, smc
+from tcgp.maximize import limits, multistart, smc
 from tcgp.maximize.maximum import Maximum
 
-__all__ = ["Maximum", "multistart", "smc"]
+__all__ = ["Maximum", "limits", "multistart", "smc"]

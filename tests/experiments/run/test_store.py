@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 from collections import namedtuple
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -84,3 +85,9 @@ def test_a_directory_that_cannot_be_made_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ExperimentError, match="--results"):
         Store(tmp_path / "file" / "results").check_writable(1)
+
+
+def test_shares_that_begin_together_do_not_disturb_each_other(tmp_path):
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(Store(tmp_path).check_writable, [1] * 200))
+    assert not list(tmp_path.iterdir())

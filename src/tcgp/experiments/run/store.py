@@ -60,8 +60,9 @@ class Store:
         """Refuse a directory that cannot take the results of so many tasks."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            write_atomically(self.root / ".probe", "x" * 4096)
-            (self.root / ".probe").unlink()
+            probe = self.root / f".{os.urandom(8).hex()}.probe"  # a name of its own: shares may begin together
+            write_atomically(probe, "x" * 4096)
+            probe.unlink()
             free = shutil.disk_usage(self.root).free
         except OSError as error:
             raise ExperimentError(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tcgp._text import plain, shorten
+from tcgp._text import did_you_mean, plain, shorten
 from tcgp._typing import FloatArray
 from tcgp.expressions import Constraint, Expression, parse_constraint
 from tcgp.space import Point, Space, parameter_names
@@ -221,7 +221,8 @@ class Goals:
             return None, outputs, f"objective must name one of the outputs {names}, got None"
         for name in self.outputs:
             if outputs.get(name) is None:
-                trouble = f": {why[name]}" if name in why else " is missing"
+                missing = f" is missing{did_you_mean(name, outputs)}"
+                trouble = f": {why[name]}" if name in why else missing
                 return None, outputs, f"the output {name!r}{trouble}"
         return outputs[self.objective], outputs, None
 

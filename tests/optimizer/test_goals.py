@@ -121,6 +121,12 @@ def test_a_missing_output_fails_the_evaluation_by_name_and_keeps_the_others(capl
     assert fine.outputs["extra"] is None
 
 
+def test_a_misspelt_output_is_told_from_one_that_is_missing():
+    optimizer = Optimizer(BOX, rng=0, objective="mas", constraints=["stress <= 2"])
+    optimizer.tell([1.0, 1.0], {"mass": 1.0, "stress": 0.0})
+    assert optimizer.evaluations[0].reason == "the output 'mas' is missing; did you mean 'mass'?"
+
+
 def test_numbers_and_mappings_that_do_not_fit_the_goals_are_failures_with_a_sentence():
     with_goals, without = Optimizer(BOX, rng=0, **GOALS), Optimizer(BOX, rng=0)
     with_goals.tell([1.0, 1.0], 3.0)

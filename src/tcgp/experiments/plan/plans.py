@@ -133,7 +133,8 @@ class OptimizationPlan:
     @property
     def page(self) -> str:
         """Name of its page of results."""
-        return f"{self.name}{_MARK if self.as_published else ''}"
+        mark = _MARK if self.as_published else ""
+        return f"{self.name}{mark}" + ("-smc" if self.maximizer == "smc" else "")
 
     @property
     def command(self) -> str:

@@ -147,8 +147,8 @@ def test_a_member_keeps_its_turn_while_it_improves_and_passes_it_on_when_not():
     due = turns_passed(values[:6], 0)
     stayed = 0
     for i in range(6, 30):
-        state = optimizer.surrogate.last_state(4, before=i)
-        leads = {4: state["lead"]} if state else {}
+        states = [state for n, state in optimizer.surrogate.states if n < i]
+        leads = {state["member"]: state["lead"] for state in states if "lead" in state}
         numbers = candidates("auto", TURNS[due % len(TURNS)], leads)
         assert methods[i - 6] in [MEMBERS[number] for number in numbers]
         best = min(values[:i])
@@ -193,6 +193,19 @@ def test_sums_are_left_to_the_member_that_sees_them():
         chosen[name] = [surrogate.fit(X, y, turn=turn, seed=seed)[0].method for turn in range(4)]
     assert chosen["sum"] == ["tcgp-additive", "tcgp-additive", "gp-nugget", "tcgp-additive"]
     assert "tcgp-additive" not in chosen["product"][:3]
+
+
+def test_a_comparison_of_many_data_stands_until_they_have_grown_or_the_best_value_has_improved():
+    X = np.random.default_rng(0).random((130, 2))
+    y, seed = np.prod(np.cos(4.0 * X), axis=1), np.random.SeedSequence(0)
+    y[:2], y[111] = -1.0, -1.1  # the best values
+    surrogate, fitted = Surrogate("auto", {}), {}
+    for n in (98, 99, 100, 101, 110, 111, 112, 123, 124):
+        surrogate.remember(surrogate.fit(X[:n], y[:n], turn=0, seed=seed)[1])
+        fitted[n] = [state.get("member", 0) for m, state in surrogate.states if m == n]
+    assert {n for n, numbers in fitted.items() if len(numbers) == 2} == {98, 99, 100, 111, 112, 124}
+    # In between, only the one that was chosen is fitted.
+    assert [fitted[100][-1]] == fitted[101] == fitted[110]
 
 
 def test_a_resumed_run_knows_the_fits_of_the_members_that_did_not_propose(tmp_path: Path):

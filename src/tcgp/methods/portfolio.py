@@ -41,6 +41,9 @@ COMPARISON_LEVEL = 0.25
 MUCH_WORSE = 2.0
 # A member whose log-likelihood is higher by this much than that of the first with the same turn is certain to be right.
 CERTAIN, NEARLY_CERTAIN = 10.0, 5.0
+# From this many data on, a comparison of members stands until the data have grown by more than this share, or the best
+# value has improved. With fewer data that would save less time, and cost about one evaluation: see docs/tried.md.
+MANY, MEMORY = 100, 0.1
 # Share of the way from the median to the best value that counts as an improvement.
 SMALLEST_GAIN = 1e-3
 # The unit of compression, as a share of the values: below it they differ by little more than rounding.

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,9 @@ import numpy as np
 from tcgp._typing import FloatArray
 from tcgp.methods.fit import above, fit_model, low_value_score
 from tcgp.methods.portfolio import (
+    MANY,
+    MEMORY,
+    SMALLEST_GAIN,
     Member,
     candidates,
     compress,
@@ -126,16 +131,24 @@ class Surrogate:
             the model, and those of the members it was compared with. To be given to `remember` once it is kept.
         """
         n = len(y) if n is None else n
-        members, turns = members_of(self.method), turns_of(self.method)
+        turns = turns_of(self.method)
         due = turns[turn % len(turns)]
         numbers = candidates(self.method, due, self._last_leads(n))
-        models = {number: self.fit_member(number, X, y, seed, level, n) for number in numbers}
-        leads = leads_of({i: model.interpolator.objective_ for i, model in models.items()}, turns)
-        number = due[0]
-        if len(models) > 1:
-            number = preferred({i: low_value_score(m, level) for i, m in models.items()}, leads, due)
-        self.last = Fit(n, members[number], models[number], above(level, 0.0, y))
-        return models[number], self._record(models, leads, number, n)
+        fit = partial(self.fit_member, X=X, y=y, seed=seed, level=level, n=n)
+        number, models, found = due[0], {}, {}
+        if len(numbers) > 1:
+            best = float(y.min()) if level is None else level
+            gain = SMALLEST_GAIN * max(float(np.median(y)) - best, 0.0)
+            known = self._last_comparison(numbers, n, best + gain)
+            if known is None:
+                models = {i: fit(i) for i in numbers}
+                known = found = _compare(models, turns, level, best)
+            leads = {i: state["lead"] for i, state in known.items() if "lead" in state}
+            number = preferred({i: state["score"] for i, state in known.items()}, leads, due)
+        if number not in models:
+            models[number] = fit(number)
+        self.last = Fit(n, members_of(self.method)[number], models[number], above(level, 0.0, y))
+        return models[number], self._record(models, found, number, n)
 
     def remember(self, record: Mapping[str, Any] | None) -> None:
         """Add the states of a fit that a journal has recorded."""
@@ -191,28 +204,53 @@ class Surrogate:
 
     def _last_leads(self, n: int) -> dict[int, float]:
         """The last lead of each member that shares a turn, of fits to fewer data than n."""
-        shared = (number for turn in turns_of(self.method) for number in turn[1:])
-        states = {number: self.last_state(number, before=n) for number in shared}
-        return {number: state["lead"] for number, state in states.items() if state and "lead" in state}
+        return {state["member"]: state["lead"] for m, state in self.states if m < n and "lead" in state}
+
+    def _last_comparison(self, numbers: Collection[int], n: int, best: float) -> dict[int, State] | None:
+        """States of these members from the last time that they were compared, or None if that does not count.
+
+        It does not if there were few data, or far fewer than now, or no value as low as ``best``.
+        """
+        compared: dict[int, dict[int, State]] = {}
+        for m, state in self.states:
+            if MANY <= m <= n <= (1.0 + MEMORY) * m and state.get("best", math.inf) <= best:
+                compared.setdefault(m, {})[state.get("member", 0)] = state
+        complete = [m for m, states in compared.items() if set(numbers) <= set(states)]
+        return {i: compared[max(complete)][i] for i in numbers} if complete else None
 
     def _record(
-        self, models: Mapping[int, Model], leads: Mapping[int, float], number: int, n: int
+        self, models: Mapping[int, Model], found: Mapping[int, State], number: int, n: int
     ) -> State | None:
         """The states of these models that are not known yet, that of the chosen one last."""
         known = {state.get("member", 0) for m, state in self.states if m == n}
         rivals_first = (*(i for i in models if i != number), number)
-        new = [_state(models[i], i, leads.get(i)) for i in rivals_first if i not in known]
+        new = [_state(models[i], i, found.get(i, {})) for i in rivals_first if i not in known]
         if not new:
             return None
         *rivals, state = new
         return {"n": n, "state": state, **({"rivals": rivals} if rivals else {})}
 
 
-def _state(model: Model, number: int, lead: float | None) -> State:
+def _compare(
+    models: Mapping[int, Model], turns: Iterable[Sequence[int]], level: float | None, best: float
+) -> dict[int, State]:
+    """The ``score`` of members, their ``lead`` where they share a turn, and the ``best`` value at that time."""
+    leads = leads_of({i: model.interpolator.objective_ for i, model in models.items()}, turns)
+    return {
+        i: {
+            "score": low_value_score(model, level),
+            "best": best,
+            **({"lead": leads[i]} if i in leads else {}),
+        }
+        for i, model in models.items()
+    }
+
+
+def _state(model: Model, number: int, found: State) -> State:
     """State of the model of a member as the journal will give it back; the first member needs no number."""
-    state = {**model.state, "member": number} if number else model.state
-    if lead is not None:
-        state = {**state, "lead": lead}
+    state = {**model.state, **({"member": number} if number else {})}
+    if all(map(math.isfinite, found.values())):
+        state |= found
     return json.loads(json.dumps(state))  # type: ignore[no-any-return]
 
 

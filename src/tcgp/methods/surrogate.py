@@ -204,7 +204,8 @@ class Surrogate:
 
     def _last_leads(self, n: int) -> dict[int, float]:
         """The last lead of each member that shares a turn, of fits to fewer data than n."""
-        return {state["member"]: state["lead"] for m, state in self.states if m < n and "lead" in state}
+        earlier = (state for m, state in self.states if m < n)
+        return {state.get("member", 0): state["lead"] for state in earlier if "lead" in state}
 
     def _last_comparison(self, numbers: Collection[int], n: int, best: float) -> dict[int, State] | None:
         """States of these members from the last time that they were compared, or None if that does not count.

@@ -60,9 +60,8 @@ class Store:
         """Refuse a directory that cannot take the results of so many tasks."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            probe = (
-                self.root / f".{os.urandom(8).hex()}.probe"
-            )  # a name of its own: shares may begin together
+            # A name of its own, for shares may begin together.
+            probe = self.root / f".{os.urandom(8).hex()}.probe"
             write_atomically(probe, "x" * 4096)
             probe.unlink()
             free = shutil.disk_usage(self.root).free

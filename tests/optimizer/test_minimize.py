@@ -209,9 +209,9 @@ def test_ctrl_c_returns_what_there_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_real_sigint_returns_what_there_is(workers: int) -> None:
     script = f"""
-import time, tcgp
+import os, time, tcgp
 def fun(x):
-    print("started", flush=True)
+    os.write(1, b"started\\n")  # in one piece, whatever the other worker writes
     time.sleep(600 if x[0] < 0.95 else 0)
     return 1.0
 if __name__ == "__main__":

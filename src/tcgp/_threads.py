@@ -1,4 +1,4 @@
-"""One BLAS thread for small factorizations.
+"""One BLAS thread for small factorizations, and properties that are computed once without a lock.
 
 Below n of about 500 the hand-over between BLAS threads costs more than it saves, several times over.
 """
@@ -7,15 +7,35 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 import threading
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-import scipy.linalg.lapack  # noqa: F401  (loads SciPy's BLAS, so that the controller below sees it)
 import threadpoolctl
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["single_threaded"]
+__all__ = ["cached_property", "single_threaded"]
+
+if TYPE_CHECKING or sys.version_info >= (3, 12):
+    from functools import cached_property
+else:
+
+    class cached_property:
+        """As in Python 3.12, which dropped the lock: a child forked while another thread held it waited for ever."""
+
+        def __init__(self, function):
+            self.function, self.__doc__ = function, function.__doc__
+
+        def __set_name__(self, owner, name):
+            self.name = name
+
+        def __get__(self, instance, owner=None):
+            if instance is None:
+                return self
+            value = instance.__dict__[self.name] = self.function(instance)
+            return value
+
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -28,6 +48,8 @@ _limit: Any = None
 
 @functools.cache
 def _controller() -> Any:
+    import scipy.linalg.lapack  # noqa: F401  (loads SciPy's BLAS, so that the controller sees it)
+
     return ThreadpoolController()
 
 

@@ -20,12 +20,12 @@ import numbers
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
-from functools import cached_property
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from tcgp._text import plain
+from tcgp._threads import cached_property
 from tcgp._typing import ArrayLike, FloatArray
 
 __all__ = [

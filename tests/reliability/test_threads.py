@@ -8,9 +8,11 @@ import signal
 import threading
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
+from scipy.linalg.lapack import dtrtri
 from threadpoolctl import ThreadpoolController
 
 from tcgp import Optimizer
@@ -114,6 +116,31 @@ def test_the_number_of_blas_threads_is_what_it_was_after_several_fits() -> None:
         assert max(before) == 2  # also where the environment says one
         in_threads(4, lambda number: [GaussianProcess().fit(X, X.sum(axis=1)) for _ in range(3)])
         assert counts() == before
+
+
+def test_what_one_model_computes_once_does_not_wait_for_another() -> None:
+    """A lock of all models, as cached properties have before Python 3.12, is never opened in a forked child."""
+    begun, may_end = threading.Event(), threading.Event()
+
+    def slow_the_first_time(*args: Any, **options: Any) -> Any:
+        if not begun.is_set():
+            begun.set()
+            may_end.wait(60.0)
+        return dtrtri(*args, **options)
+
+    X = np.random.default_rng(0).random((9, 2))
+    slow, quick = (GaussianProcess().fit(X, y) for y in (X[:, 0], X[:, 1]))
+    with mock.patch("tcgp.gp.posterior.dtrtri", slow_the_first_time):
+        thread = threading.Thread(target=slow.leave_one_out)
+        thread.start()
+        assert begun.wait(60.0)
+        other = threading.Thread(target=quick.leave_one_out)
+        other.start()
+        other.join(10.0)
+        waits = other.is_alive()
+        may_end.set()
+        thread.join()
+    assert not waits
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
 from tcgp._text import plain
+from tcgp._threads import cached_property
 from tcgp._typing import ArrayLike, FloatArray, IntArray
 from tcgp.laws import Law
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 import scipy  # scipy.optimize is loaded when it is first used: it takes a fifth of a second
 
 from tcgp._text import plain
+from tcgp._threads import cached_property
 from tcgp._typing import ArrayLike, FloatArray, RandomState
 from tcgp.calibration.tail import TailProblem, criterion_named, selection_criterion, tail_problem
 from tcgp.calibration.tail_scan import scan

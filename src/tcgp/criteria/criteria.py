@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from tcgp._text import plain
+from tcgp._threads import cached_property
 from tcgp._typing import FloatArray
 from tcgp.criteria import formulas
 from tcgp.criteria.base import PredictiveModel

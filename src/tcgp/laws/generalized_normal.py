@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy import special
 
+from tcgp._threads import cached_property
 from tcgp._typing import ArrayLike, BoolArray, FloatArray
 from tcgp.laws._gamma import gamma_q, log_gamma_q, log_gamma_spread, log_gamma_spread_and_ratio
 from tcgp.laws._levels import as_levels

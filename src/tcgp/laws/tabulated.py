@@ -5,11 +5,10 @@ An exact call costs ten times more, nearly all of it in handing small arrays fro
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 from scipy import special
 
+from tcgp._threads import cached_property
 from tcgp._typing import ArrayLike, FloatArray
 from tcgp.laws._gamma import log_gamma_spread_and_ratio
 from tcgp.laws._reflection import log_reflected_improvement, reflected_slope

@@ -6,11 +6,12 @@ import logging
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from tcgp._threads import cached_property
 from tcgp._typing import FloatArray, IntArray
 from tcgp.criteria import Criterion, LogExpectedImprovement, LowerConfidenceBound
 from tcgp.criteria.feasibility import Feasibility, WeightedCriterion, stand_in_values

@@ -7,11 +7,11 @@ import math
 import time
 from collections import deque
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tcgp._threads import cached_property, single_threaded
 from tcgp._typing import FloatArray
 from tcgp.optimizer.design import initial_design
 from tcgp.optimizer.history import History, Proposal, SpaceExhausted
@@ -114,8 +114,6 @@ class Proposer:
         # One datum, or equal data, tell a model nothing about the scale of the function.
         if not self.history.has_contrast:
             return Proposal(number, self._far_point(), "exploration")
-        from tcgp._threads import single_threaded  # loads SciPy
-
         return single_threaded(self._from_criterion)(number)
 
     def _design_point(self) -> Point:

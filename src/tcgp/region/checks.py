@@ -7,12 +7,12 @@ import math
 import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from tcgp._text import plain, printable, shorten
+from tcgp._threads import cached_property
 from tcgp._typing import BoolArray, FloatArray
 from tcgp.expressions import Constraint, parse_constraint, quote_name
 from tcgp.space import Categorical, Point, Real, Space, parameter_names

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
+from tcgp._threads import cached_property
 from tcgp._typing import BoolArray, FloatArray, IntArray
 from tcgp.expressions import Constraint
 from tcgp.region.checks import Check, Numbers, Predicate, as_checks, slope

@@ -35,7 +35,6 @@ N_HEAT = 31  # points along each side of a 2-D slice
 N_BEST = 10  # rows of the table of best points
 N_FAILURES = 100  # rows of the table of failures, the latest
 N_OUTPUTS = 12  # outputs that are shown; the journal has all
-N_IMPORTANCE = 256  # samples of the indices: a twentieth of a second, and an error of some hundredths
 MOST_MODELLED = 300  # values that a model is fitted to for the page alone: some seconds
 TRACED = ("n", "beta", "scale", "log_ei")  # numbers of the trace that are drawn, beside two values
 LEVEL = 0.9  # probability of the intervals in the slices
@@ -365,7 +364,7 @@ def current_model(optimizer: Optimizer) -> tuple[Optimizer, Model | None]:
 
 def _importance(optimizer: Optimizer, model: Model) -> list[dict[str, Any]]:
     """Total and first-order index of each parameter."""
-    found = sensitivity(model.over(optimizer.space), n=N_IMPORTANCE)
+    found = sensitivity(model.over(optimizer.space))  # as `tcgp diagnose` does
     return [
         {"total": rounded(total, 4), "first": rounded(first, 4)}
         for total, first in zip(found.total.tolist(), found.first.tolist(), strict=True)

@@ -11,7 +11,6 @@ from tcgp._text import plain
 from tcgp._typing import ArrayLike, FloatArray, RandomState
 from tcgp.criteria import formulas
 from tcgp.gp import LeaveOneOut
-from tcgp.gp.additive import AdditiveGaussianProcess
 from tcgp.gp.descent import pack
 from tcgp.gp.interpolator import Interpolator
 from tcgp.laws import Law
@@ -162,7 +161,7 @@ class Model:
         }
         if self.interpolator.learns_nugget:
             state["nugget"] = self.interpolator.nugget_
-        if isinstance(self.interpolator, AdditiveGaussianProcess):
+        if self.interpolator.parameters_ is not None:
             state["kernel"] = self.interpolator.parameters_.tolist()
         if curvature := pack(self.interpolator.curvature_):
             state["curvature"] = curvature

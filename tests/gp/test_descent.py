@@ -149,7 +149,7 @@ def test_gains_below_the_error_of_the_values_are_not_looked_for():
     assert counts[1] < 0.5 * counts[0]
 
 
-@pytest.mark.parametrize("method", ["tcgp", "regp", "gp-nugget", "tcgp-additive"])
+@pytest.mark.parametrize("method", ["tcgp", "regp", "gp-nugget", "tcgp-additive", "tcgp-rotated"])
 def test_fits_along_a_run_need_few_likelihoods_and_lose_nothing(method, monkeypatch):
     """At most five with gradient for each new datum on the average, and 1e-2 of log-likelihood."""
     problem = problems.get("hartmann3")

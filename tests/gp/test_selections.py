@@ -10,7 +10,7 @@ from tcgp import GaussianProcess, RelaxedGaussianProcess, problems
 from tcgp.gp.kernels import SMOOTHNESSES, correlation
 from tcgp.gp.likelihood import ConcentratedLikelihood, LengthscalePrior, PooledPrior
 from tcgp.gp.relaxed import RelaxedLikelihood
-from tcgp.gp.selection import SCAN_DATA, selection_prior
+from tcgp.gp.selection import SCAN_DATA, log_rho_bounds, selection_prior
 
 LOG_RHO = np.log([0.4, 0.8, 2.0])
 PRIOR = LengthscalePrior(0.7, 1.3)
@@ -343,6 +343,32 @@ def test_a_warm_start_takes_the_nugget_along():
         GaussianProcess(nugget=None).fit(X, y, start=cold.lengthscales_)
 
 
+# ---- bounds ----
+
+
+@pytest.mark.parametrize(
+    ("dim", "volume"), [(3, 4.0 / 3.0 * np.pi), (4, np.pi**2 / 2.0), (10, np.pi**5 / 120.0)]
+)
+def test_a_hundredth_of_a_point_is_expected_within_the_shortest_lengthscale(dim, volume):
+    """In many dimensions that is much longer than a tenth of the spacing, in few it is not."""
+    shortest = np.exp(log_rho_bounds(50, dim, shortest=None)[0])
+    assert 50 * volume * shortest**dim == pytest.approx(0.01)
+    assert log_rho_bounds(50, 2, shortest=None) == log_rho_bounds(50, 2, shortest=0.1)
+
+
+def test_two_close_points_do_not_make_every_lengthscale_short():
+    """The second point of a pair differs by a ripple."""
+    X = np.random.default_rng(1).random((30, 10))
+    X[-1] = X[0] + 0.01
+    y = ((X - 0.5) ** 2).sum(axis=1)
+    y[-1] += 2.0
+    short, long = (
+        GaussianProcess(selection="pooled", shortest=s).fit(X, y).lengthscales_ for s in (0.1, None)
+    )
+    assert short.max() < 0.1
+    assert long.min() > 0.3
+
+
 # ---- refusals ----
 
 
@@ -356,6 +382,15 @@ def test_bad_selections_get_one_clear_sentence(kind):
         kind(prior=(0.0, 1.0))
     with pytest.raises(ValueError, match="prior must be a finite mean and a positive variance"):
         kind(selection="map", prior=(0.0, 0.0))
+
+
+@pytest.mark.parametrize("kind", [GaussianProcess, lambda **options: RelaxedGaussianProcess(1.0, **options)])
+@pytest.mark.parametrize(
+    "bound", [{"shortest": 0.0}, {"longest": -1.0}, {"shortest": np.nan}, {"longest": None}]
+)
+def test_bounds_of_lengthscales_are_positive(kind, bound):
+    with pytest.raises(ValueError, match=f"{next(iter(bound))} must be a number above 0, got "):
+        kind(**bound)
 
 
 def test_a_negative_nugget_is_refused():

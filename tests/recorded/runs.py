@@ -32,6 +32,7 @@ METHODS = (
     "tcregp",
     "gp-nugget",
     "tcgp-additive",
+    "tcgp-rotated",
     "auto",
 )
 

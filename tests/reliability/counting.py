@@ -10,11 +10,13 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 from tcgp import Optimizer, problems
 from tcgp.criteria import LogExpectedImprovement
+from tcgp.gp import interpolator
 from tcgp.gp.likelihood import ConcentratedLikelihood
 from tcgp.gp.relaxed import RelaxedLikelihood
 from tcgp.laws import GeneralizedNormal, Normal, RecalibratedNormal
@@ -33,8 +35,9 @@ def count_iterations(method: str, n: int, n_more: int = 0) -> dict[str, dict[str
     dict
         ``"cold"``: the first point that a model chooses; ``"warm"``: the next, from the last fit's lengthscales;
         ``"along"``: one of the ``n_more`` after it, if any. Each has the number of likelihoods (``"nll"``), of rough
-        ones among them (``"rough nll"``), of those with gradient (``"nll gradient"``), of calls of the criterion and of
-        the points in them, with and without gradient, and of calls of a law's distribution functions and of the
+        ones among them (``"rough nll"``), of those with gradient (``"nll gradient"``), of fits that start from the last
+        one and look no further (``"warm fits"``) and of likelihoods with gradient in them, of calls of the criterion
+        and of the points in them, with and without gradient, and of calls of a law's distribution functions and of the
         numbers in them.
     """
     labels = {"cold": 1, "warm": 1, "along": n_more}
@@ -87,6 +90,16 @@ def counted(counts: Counter[str]) -> Iterator[None]:
         def note_numbers(_: object, r: Any) -> None:
             counts.update({"cdf calls": 1, "cdf numbers": int(np.size(r))})
 
+        select = interpolator.select_lengthscales
+
+        def select_and_note(*args: Any, **options: Any) -> Any:
+            before = counts["nll gradient"]
+            selected = select(*args, **options)
+            if options["start"] is not None and options["refine"] and not options["look_around"]:
+                counts.update({"warm fits": 1, "nll gradient of warm fits": counts["nll gradient"] - before})
+            return selected
+
+        stack.enter_context(mock.patch.object(interpolator, "select_lengthscales", select_and_note))
         for cls in (ConcentratedLikelihood, RelaxedLikelihood):
             watch(cls, "value", note_likelihood("nll"))
             watch(cls, "rough_value", note_likelihood("rough nll"))

@@ -24,6 +24,7 @@ METHODS = (
     "tcregp",
     "gp-nugget",
     "tcgp-additive",
+    "tcgp-rotated",
 )
 
 MAIN_EPILOG = """\

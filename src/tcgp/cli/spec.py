@@ -47,7 +47,7 @@ timeout = "10m"                 # for each run, in seconds or as text: "30s", "1
                                 # workers = {scheduler = "tcp://node1:8786", count = 16}
 # seed = 1                      # for the same points again; drawn and journaled by default
 # method = "auto"               # or "tcgp" (the paper's), "gp", "tcgp-occ", "tcgp-thres", "bcrgp", "ongp",
-                                # "regp", "tcregp", "gp-nugget", "tcgp-additive"
+                                # "regp", "tcregp", "gp-nugget", "tcgp-additive", "tcgp-rotated"
 # criterion = "ei"              # or "lcb"
 # epsilon = 0.1                 # level of "lcb"
 # n_initial = 20                # size of the initial design: 4 per parameter, 10 unless method is "auto",

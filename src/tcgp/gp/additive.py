@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from tcgp._threads import cached_property
 from tcgp._typing import FloatArray
 from tcgp.gp.interpolator import Interpolator
 from tcgp.gp.kernels import correlation, correlation_and_slope
 from tcgp.gp.likelihood import STORED, ConcentratedLikelihood, Prior
-from tcgp.gp.posterior import Gradient, Posterior, estimate, factorize
+from tcgp.gp.posterior import Gradient, ParametricPosterior, Posterior
 from tcgp.gp.selection import LONGEST, SHORTEST
 from tcgp.gp.units import Units
 
@@ -116,7 +116,7 @@ class AdditiveLikelihood(ConcentratedLikelihood):
 
 
 @dataclass(frozen=True)
-class AdditivePosterior(Posterior):
+class AdditivePosterior(ParametricPosterior):
     """The process conditioned on data; ``lengthscales`` are those of a product with the same curvature at 0.
 
     Attributes
@@ -132,35 +132,18 @@ class AdditivePosterior(Posterior):
     weights: FloatArray
 
     @classmethod
-    def condition_on(
-        cls,
-        X: FloatArray,
-        z: FloatArray,
-        parameters: FloatArray,
-        p: int,
-        *,
-        mean: float | None = None,
-        variance: float | None = None,
-    ) -> AdditivePosterior:
-        """Condition on (X, z), given the parameters (3 d,) of the kernel: see `AdditiveLikelihood`."""
+    def _covariance(
+        cls, X: FloatArray, parameters: FloatArray, p: int
+    ) -> tuple[FloatArray, FloatArray, dict[str, FloatArray]]:
         together, apart, s = parameters.reshape(3, X.shape[1])
         weights = np.append(1.0, s) / (1.0 + s.sum())
         lengthscales = (weights[0] / together**2 + weights[1:] / apart**2) ** -0.5
         K = _correlation(X, X, together, apart, weights, p)
-        factor = factorize(K.T)
-        mean, a, variance = estimate(factor, z, mean, variance, len(z))
-        nuggets = np.zeros(len(z))
-        return cls(X, z, lengthscales, mean, variance, p, factor, a, nuggets, together, apart, weights)
-
-    def extended(self, X: FloatArray, z: FloatArray) -> AdditivePosterior:
-        """See `Posterior`."""
-        return AdditivePosterior.condition_on(
-            X, z, self.parameters, self.p, mean=self.mean, variance=self.variance
-        )
+        return K, lengthscales, {"together": together, "apart": apart, "weights": weights}
 
     @property
     def parameters(self) -> FloatArray:
-        """Parameters of the kernel, of shape (3 d,)."""
+        """Those of `AdditiveLikelihood`, of shape (3 d,)."""
         return np.concatenate([self.together, self.apart, self.weights[1:] / self.weights[0]])
 
     @cached_property
@@ -217,7 +200,8 @@ class AdditiveGaussianProcess(Interpolator):
         p in nu = p + 1/2.
     n_starts : int
         Largest number of full descents of the likelihood when there is no warm start.
-    shortest, longest : float
+    shortest : float or None
+    longest : float
         Bounds of the lengthscales of the product, as in `GaussianProcess`.
 
     Attributes
@@ -245,10 +229,13 @@ class AdditiveGaussianProcess(Interpolator):
     Duvenaud, D., Nickisch, H. and Rasmussen, C. E. (2011). Additive Gaussian processes. NIPS 24.
     """
 
-    parameters_: FloatArray
-
     def __init__(
-        self, smoothness: int = 2, *, n_starts: int = 2, shortest: float = SHORTEST, longest: float = LONGEST
+        self,
+        smoothness: int = 2,
+        *,
+        n_starts: int = 2,
+        shortest: float | None = SHORTEST,
+        longest: float = LONGEST,
     ) -> None:
         super().__init__(smoothness, n_starts, "pooled", None, shortest, longest)
 

@@ -39,9 +39,11 @@ class GaussianProcess(Interpolator):
         Variance of ripples too short to be resolved, in units of the process variance. 0 interpolates. None fits it
         with the lengthscales, and the process smooths the data. `predict` gives the smooth part; `leave_one_out`
         predicts the data, including ripples.
-    shortest, longest : float
-        Bounds of the selected lengthscales: the lower in units of the typical spacing of the data, ``n^(-1/d)`` of
-        the box, the upper in units of the box.
+    shortest : float or None
+        Shortest lengthscale that may be selected, in units of the typical spacing of the data, ``n^(-1/d)`` of the box.
+        None: so long that a hundredth of a point is expected within it, and at least 0.1.
+    longest : float
+        Longest one, in units of the box.
 
     Attributes
     ----------
@@ -80,7 +82,7 @@ class GaussianProcess(Interpolator):
         selection: str = "ml",
         prior: tuple[float, float] | None = None,
         nugget: float | None = 0.0,
-        shortest: float = SHORTEST,
+        shortest: float | None = SHORTEST,
         longest: float = LONGEST,
     ) -> None:
         super().__init__(smoothness, n_starts, selection, prior, shortest, longest)

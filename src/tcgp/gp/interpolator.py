@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
+import numbers
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from tcgp._typing import ArrayLike, Bounds, FloatArray
 from tcgp.gp.kernels import SMOOTHNESSES
 from tcgp.gp.likelihood import ConcentratedLikelihood
 from tcgp.gp.posterior import LeaveOneOut, Posterior
-from tcgp.gp.selection import select_lengthscales, selection_prior
+from tcgp.gp.selection import SHORTEST, select_lengthscales, selection_prior
 from tcgp.gp.units import Units, check_data, check_lengthscales, check_points, merge_duplicates
 
 __all__ = ["Interpolator"]
@@ -41,6 +42,8 @@ class Interpolator:
         The way between these and the user's.
     curvature_ : (k, k) array or None
         Curvature of minus the log-likelihood in the k logarithms of the parameters, as the search for them learned it.
+    parameters_ : array or None
+        Parameters of a covariance that is no product.
     lengthscales_, mean_, variance_, log_likelihood_, objective_, nugget_, X_, y_
         See `GaussianProcess`.
     """
@@ -56,6 +59,7 @@ class Interpolator:
     posterior_: Posterior
     units_: Units
     curvature_: FloatArray | None = None
+    parameters_: FloatArray | None = None
 
     # Held at a value instead of selected; only `GaussianProcess` takes one from the user.
     lengthscales: ArrayLike | None = None
@@ -71,7 +75,7 @@ class Interpolator:
         n_starts: int,
         selection: str,
         prior: tuple[float, float] | None,
-        shortest: float,
+        shortest: float | None,
         longest: float,
     ) -> None:
         if smoothness not in SMOOTHNESSES:
@@ -79,6 +83,9 @@ class Interpolator:
                 f"smoothness must be one of {SMOOTHNESSES} (p in nu = p + 1/2), got {plain(smoothness)}"
             )
         selection_prior(selection, 1, prior)  # refuses what is none
+        for name, bound in (("shortest", SHORTEST if shortest is None else shortest), ("longest", longest)):
+            if not (isinstance(bound, numbers.Real) and 0.0 < bound < np.inf):
+                raise ValueError(f"{name} must be a number above 0, got {plain(bound)}")
         self.smoothness, self.n_starts = smoothness, n_starts
         self.selection, self.prior = selection, prior
         self.shortest, self.longest = shortest, longest
@@ -158,7 +165,7 @@ class Interpolator:
                 longest=self.longest,
             )
             theta, self.curvature_ = selected.point, selected.curvature
-            rho, z = np.exp(theta), likelihood.complete(theta)
+            rho, z = likelihood.parameters(theta), likelihood.complete(theta)
             freedom = likelihood.degrees_of_freedom
             if likelihood.learns_nugget:
                 rho, nugget = rho[:-1], float(rho[-1])

@@ -11,6 +11,7 @@ from scipy.linalg.blas import dsyr
 from scipy.linalg.lapack import dpotri
 from scipy.spatial.distance import pdist
 
+from tcgp._threads import cached_property
 from tcgp._typing import FloatArray, IntArray
 from tcgp.gp.kernels import correlation, correlation_and_slope
 from tcgp.gp.posterior import Factorization, factorize, solve_mean
@@ -147,9 +148,12 @@ class ConcentratedLikelihood:
         self.restricted: bool = restricted and mean is None
         self.n_evaluations = 0
         self.rounding = 0.0  # error of the last value with gradient: data in clusters make K nearly singular
-        self._differences = SquaredDifferences(X)
         rows, columns = np.triu_indices(self.n, 1)
         self._pairs = rows * self.n + columns  # positions of the pairs in a flat n x n matrix
+
+    @cached_property
+    def _differences(self) -> SquaredDifferences:
+        return SquaredDifferences(self.X)
 
     @property
     def learns_nugget(self) -> bool:
@@ -191,6 +195,10 @@ class ConcentratedLikelihood:
         if self.restricted:
             nll += self._restriction(factor)[0]
         return nll if self.prior is None else nll + self.prior.penalty(self._kernel_parameters(theta))[0]
+
+    def parameters(self, theta: FloatArray) -> FloatArray:
+        """The parameters of the kernel, and the nugget if it is learned."""
+        return np.exp(theta)
 
     def complete(self, theta: FloatArray) -> FloatArray:
         """The values that the likelihood is of: the data."""

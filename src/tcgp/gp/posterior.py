@@ -4,17 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 from scipy.spatial.distance import cdist
 
+from tcgp._threads import cached_property
 from tcgp._typing import FloatArray
 from tcgp.gp.kernels import correlation, correlation_and_slope
 
-__all__ = ["Factorization", "LeaveOneOut", "Posterior", "estimate", "factorize", "solve_mean"]
+__all__ = [
+    "Factorization",
+    "LeaveOneOut",
+    "ParametricPosterior",
+    "Posterior",
+    "estimate",
+    "factorize",
+    "solve_mean",
+]
+
+if TYPE_CHECKING:
+    from typing import Self
 
 Gradient = Callable[[FloatArray], FloatArray]
 
@@ -176,9 +188,17 @@ class Posterior:
         inverse: FloatArray = np.asfortranarray(np.tril(dtrtri(self.factor.L, lower=1)[0]))
         return inverse
 
+    def _scale(self, X: FloatArray) -> FloatArray:
+        """Points in coordinates in which correlations are a function of the distance."""
+        return X / self.lengthscales
+
+    def _unscale_gradient(self, gradient: FloatArray) -> FloatArray:
+        """Gradients with respect to points, from those with respect to these coordinates."""
+        return gradient / self.lengthscales
+
     @cached_property
     def _scaled(self) -> FloatArray:
-        return np.ascontiguousarray(self.X / self.lengthscales)
+        return np.ascontiguousarray(self._scale(self.X))
 
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation at the rows of X, each of shape (m,)."""
@@ -209,19 +229,18 @@ class Posterior:
 
     def _correlation(self, X: FloatArray) -> FloatArray:
         """Correlations of the rows of X with the data, of shape (m, n)."""
-        return correlation(cdist(X / self.lengthscales, self._scaled, "sqeuclidean"), self.p)
+        return correlation(cdist(self._scale(X), self._scaled, "sqeuclidean"), self.p)
 
     def _correlation_and_gradient(self, X: FloatArray) -> tuple[FloatArray, Gradient]:
         """The same, and what gives the gradients (m, d) of ``sum_i c_i k(x, X_i)`` for c of shape (n,) or (m, n)."""
-        scaled = X / self.lengthscales
+        scaled = self._scale(X)
         k, q = correlation_and_slope(cdist(scaled, self._scaled, "sqeuclidean"), self.p)
 
         def gradient(c: FloatArray) -> FloatArray:
             weights = q * c
             found: FloatArray = weights @ self._scaled
             found -= weights.sum(axis=1)[:, None] * scaled
-            found /= self.lengthscales
-            return found
+            return self._unscale_gradient(found)
 
         return k, gradient
 
@@ -231,3 +250,43 @@ class Posterior:
         deviation = self.a / precision
         sd = np.sqrt(self.variance / precision)
         return LeaveOneOut(self.z - deviation, sd, deviation / sd)
+
+
+class ParametricPosterior(Posterior):
+    """Base of processes whose covariance is no product, and has parameters of its own.
+
+    Their ``lengthscales`` are those of a product that resembles it.
+    """
+
+    @classmethod
+    def condition_on(
+        cls,
+        X: FloatArray,
+        z: FloatArray,
+        parameters: FloatArray,
+        p: int,
+        *,
+        mean: float | None = None,
+        variance: float | None = None,
+    ) -> Self:
+        """Condition on (X, z), given the parameters of the covariance."""
+        K, lengthscales, fields = cls._covariance(X, parameters, p)
+        factor = factorize(K.T)
+        mean, a, variance = estimate(factor, z, mean, variance, len(z))
+        return cls(X, z, lengthscales, mean, variance, p, factor, a, np.zeros(len(z)), **fields)
+
+    @classmethod
+    def _covariance(
+        cls, X: FloatArray, parameters: FloatArray, p: int
+    ) -> tuple[FloatArray, FloatArray, dict[str, FloatArray]]:
+        """The correlation matrix of X, lengthscales, and the fields that a subclass adds."""
+        raise NotImplementedError
+
+    @property
+    def parameters(self) -> FloatArray:
+        """The parameters of the covariance."""
+        raise NotImplementedError
+
+    def extended(self, X: FloatArray, z: FloatArray) -> Self:
+        """See `Posterior`."""
+        return self.condition_on(X, z, self.parameters, self.p, mean=self.mean, variance=self.variance)

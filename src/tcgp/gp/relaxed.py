@@ -258,7 +258,7 @@ class RelaxedGaussianProcess(Interpolator):
         n_starts: int | None = None,
         selection: str = "ml",
         prior: tuple[float, float] | None = None,
-        shortest: float = SHORTEST,
+        shortest: float | None = SHORTEST,
         longest: float = LONGEST_RELAXED,
     ) -> None:
         if n_starts is None:

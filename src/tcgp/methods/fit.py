@@ -16,6 +16,7 @@ from tcgp.gp import GaussianProcess, LeaveOneOut, RelaxedGaussianProcess
 from tcgp.gp.additive import AdditiveGaussianProcess
 from tcgp.gp.descent import unpack
 from tcgp.gp.interpolator import Interpolator
+from tcgp.gp.rotated import RotatedGaussianProcess
 from tcgp.gp.units import Units, check_data
 from tcgp.laws import Law, Normal
 from tcgp.methods.options import check_options
@@ -23,6 +24,7 @@ from tcgp.methods.portfolio import (
     COMPARISON_LEVEL,
     PORTFOLIOS,
     check_method,
+    has_enough_data,
     interpolating,
     member_options,
     members_of,
@@ -42,6 +44,7 @@ COLD_FIT_GROWTH = 1.25
 # Lengthscales are selected again at every new datum below n = 250, and at every k-th for n = 150 + 50 k: one datum
 # among many hardly moves the optimum, and a selection costs ten times what all else does.
 _REFIT_FROM, _REFIT_STEP = 150, 50
+_OTHER_COVARIANCES = {"additive": AdditiveGaussianProcess, "rotated": RotatedGaussianProcess}
 
 
 def fit_model(
@@ -68,9 +71,10 @@ def fit_model(
         ``"tcgp-occ"``, ``"tcgp-thres"``: only occurrence or only the shape below the threshold is calibrated;
         ``"bcrgp"``: calibrated globally; ``"ongp"``: recalibrated online; ``"regp"``: relaxed above a
         threshold. Our own, not in the paper: ``"tcregp"``: tail calibration of the relaxed GP; ``"tcgp-additive"``:
-        tcGP with a covariance for each coordinate beside the common one; ``"gp-nugget"``: a GP that smooths, with a
-        nugget fitted with the lengthscales; ``"auto"``: of tcGP, reGP and the additive tcGP the one that predicts low
-        values best by leave-one-out (an `Optimizer` lets these and ``"gp-nugget"`` take turns).
+        tcGP with a covariance for each coordinate beside the common one; ``"tcgp-rotated"``: tcGP with a covariance of
+        linear combinations of the coordinates; ``"gp-nugget"``: a GP that smooths, with a nugget fitted with the
+        lengthscales; ``"auto"``: of tcGP, reGP, the additive and the rotated tcGP the one that predicts low values best
+        by leave-one-out (an `Optimizer` lets these and ``"gp-nugget"`` take turns).
     bounds : (d, 2) array, optional
         The box; weights refer to the uniform distribution on it. By default the range of the data.
     rng : int, Generator or None
@@ -220,6 +224,8 @@ def _fit_best_member(
     members = members_of(method)
     models = []
     for member in (members[number] for number in interpolating(members)):
+        if not has_enough_data(member, *X.shape):
+            continue
         warm = state if (state or {}).get("method") == member.method else None
         given = member_options(method, member, options)
         models.append(_fit(X, y, member.method, bounds, rng, warm, level, given))
@@ -284,8 +290,8 @@ def _fit_interpolator(
         names = ("smoothness", "selection", "shortest", "longest")
         given = {name: settings[name] for name in names if name in settings}
         interpolator: Interpolator
-        if recipe.additive:
-            interpolator = AdditiveGaussianProcess(**given)
+        if recipe.covariance != "product":
+            interpolator = _OTHER_COVARIANCES[recipe.covariance](**given)
         elif recipe.relaxed:
             # A law calibrated below a threshold of its own has that in its state.
             previous = state.get("threshold") if recipe.law == "normal" else None
@@ -297,7 +303,7 @@ def _fit_interpolator(
         return interpolator.fit(X, y, bounds=bounds, start=start, curvature=curvature, **search)
 
     n, choices = len(y), choices_of(settings)
-    start = state.get("kernel" if recipe.additive else "lengthscales")
+    start = state.get("lengthscales" if recipe.covariance == "product" else "kernel")
     if start is None:
         return fit(), n
     if recipe.learns_nugget:

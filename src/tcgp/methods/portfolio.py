@@ -24,6 +24,7 @@ __all__ = [
     "check_method",
     "compress",
     "describe_options",
+    "has_enough_data",
     "improvements",
     "interpolating",
     "leads_of",
@@ -41,6 +42,10 @@ COMPARISON_LEVEL = 0.25
 MUCH_WORSE = 2.0
 # A member whose log-likelihood is higher by this much than that of the first with the same turn is certain to be right.
 CERTAIN, NEARLY_CERTAIN = 10.0, 5.0
+# Data for each parameter of a rotated covariance, and the most parameters, up to which fits remember their curvature.
+DATA_FOR_EACH, MOST_PARAMETERS = 2, 30
+# Data for each lengthscale that is free, where there are more than so many of these. Fewer fit whatever the data are.
+DATA_FOR_FREE, FEW_LENGTHSCALES = 5, 7
 # From this many data on, a comparison of members stands until the data have grown by more than this share, or the best
 # value has improved. With fewer data that would save less time, and cost about one evaluation: see docs/tried.md.
 MANY, MEMORY = 100, 0.1
@@ -52,11 +57,23 @@ SMALLEST_UNIT = 1e-9
 
 @dataclass(frozen=True)
 class Member:
-    """One of the methods of a portfolio, with its options, and whether it sees high values compressed."""
+    """One of the methods of a portfolio.
+
+    Attributes
+    ----------
+    method : str
+    options : mapping
+        Its options.
+    compressed : bool
+        Whether it sees high values compressed.
+    handicap : float
+        By how much, in log units, it must be likelier than the first of those it shares a turn with.
+    """
 
     method: str
     options: Mapping[str, Any] = field(default_factory=dict)
     compressed: bool = False
+    handicap: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -82,14 +99,16 @@ class Portfolio:
 PORTFOLIOS: dict[str, Portfolio] = {
     "auto": Portfolio(
         members=(
-            Member("tcgp", {"selection": "pooled"}, compressed=True),
+            Member("tcgp", {"selection": "pooled", "shortest": None}, compressed=True),
             Member("regp", {"selection": "pooled", "shortest": 1.0, "least": 5}),
-            Member("gp-nugget", {"selection": "pooled"}, compressed=True),
+            Member("gp-nugget", {"selection": "pooled", "shortest": None}, compressed=True),
             # Members that share one assumption share one blindness: here lengthscales are free, and values as they are.
-            Member("tcgp"),
+            Member("tcgp", {"shortest": None}),
             Member("tcgp-additive"),
+            # People choose parameters that mean something by themselves: rotations are rare.
+            Member("tcgp-rotated", compressed=True, handicap=10.0),
         ),
-        turns=((0,), (1,), (2,), (3, 4)),
+        turns=((0, 5), (1,), (2,), (3, 4)),
         options={**SHARED, **{name: RECIPES["tcgp"].options[name] for name in ("search", "rule")}},
     ),
 }
@@ -131,9 +150,9 @@ def members_of(method: str) -> tuple[Member, ...]:
     --------
     >>> from tcgp.methods.portfolio import members_of
     >>> [member.method for member in members_of("auto")]
-    ['tcgp', 'regp', 'gp-nugget', 'tcgp', 'tcgp-additive']
+    ['tcgp', 'regp', 'gp-nugget', 'tcgp', 'tcgp-additive', 'tcgp-rotated']
     >>> members_of("regp")
-    (Member(method='regp', options={}, compressed=False),)
+    (Member(method='regp', options={}, compressed=False, handicap=0.0),)
     """
     return PORTFOLIOS[method].members if method in PORTFOLIOS else (Member(method),)
 
@@ -145,7 +164,7 @@ def turns_of(method: str) -> tuple[tuple[int, ...], ...]:
     --------
     >>> from tcgp.methods.portfolio import turns_of
     >>> turns_of("auto"), turns_of("regp")
-    (((0,), (1,), (2,), (3, 4)), ((0,),))
+    (((0, 5), (1,), (2,), (3, 4)), ((0,),))
     """
     return PORTFOLIOS[method].turns if method in PORTFOLIOS else ((0,),)
 
@@ -250,8 +269,8 @@ def candidates(method: str, due: Sequence[int], leads: Mapping[int, float] | Non
     """Numbers of the members that may take the turn of those due.
 
     They are those that interpolate, as these do. A smoothing member has its turn for itself: its predictions of exact
-    data are worse, and that is what it is for. Members that share a turn come into question for others only if one of
-    them was nearly certain to be right the last time: fits take time.
+    data are worse, and that is what it is for. Members that share a turn, but for the first of all, come into question
+    for others only if one of them was nearly certain to be right the last time: fits take time.
 
     Parameters
     ----------
@@ -263,10 +282,10 @@ def candidates(method: str, due: Sequence[int], leads: Mapping[int, float] | Non
     Examples
     --------
     >>> from tcgp.methods.portfolio import candidates
-    >>> candidates("auto", (0,)), candidates("auto", (3, 4)), candidates("auto", (2,)), candidates("tcgp", (0,))
-    ((0, 1), (0, 1, 3, 4), (2,), (0,))
-    >>> candidates("auto", (0,), leads={4: 8.0})
-    (0, 1, 3, 4)
+    >>> candidates("auto", (0, 5)), candidates("auto", (3, 4)), candidates("auto", (2,)), candidates("tcgp", (0,))
+    ((0, 1, 5), (0, 1, 3, 4), (2,), (0,))
+    >>> candidates("auto", (1,)), candidates("auto", (1,), leads={4: 8.0})
+    ((0, 1), (0, 1, 3, 4))
     """
     numbers = interpolating(members_of(method))
     if not set(due) <= set(numbers):
@@ -276,23 +295,24 @@ def candidates(method: str, due: Sequence[int], leads: Mapping[int, float] | Non
         for turn in turns_of(method)
         if len(turn) > 1 and turn != tuple(due)
         for number in turn
-        if all((leads or {}).get(other, 0.0) < NEARLY_CERTAIN for other in turn)
+        if number and all((leads or {}).get(other, 0.0) < NEARLY_CERTAIN for other in turn)
     }
     return tuple(number for number in numbers if number not in doubtful)
 
 
-def leads_of(likelihoods: Mapping[int, float], turns: Iterable[Sequence[int]]) -> dict[int, float]:
-    """By how much members are likelier than the first of those they share a turn with, in log units.
+def leads_of(method: str, likelihoods: Mapping[int, float]) -> dict[int, float]:
+    """By how much members are likelier than the first of those they share a turn with, less their handicaps.
 
     Examples
     --------
     >>> from tcgp.methods.portfolio import leads_of
-    >>> leads_of({0: 7.0, 1: 0.0, 2: 1.5}, ((0,), (1, 2)))
-    {2: 1.5}
+    >>> leads_of("auto", {0: 7.0, 1: 2.0, 3: 0.0, 4: 1.5, 5: 20.0})
+    {5: 3.0, 4: 1.5}
     """
+    members = members_of(method)
     return {
-        other: likelihoods[other] - likelihoods[usual]
-        for usual, *others in turns
+        other: likelihoods[other] - likelihoods[usual] - members[other].handicap
+        for usual, *others in turns_of(method)
         for other in others
         if usual in likelihoods and other in likelihoods
     }
@@ -301,9 +321,9 @@ def leads_of(likelihoods: Mapping[int, float], turns: Iterable[Sequence[int]]) -
 def preferred(scores: Mapping[int, float], leads: Mapping[int, float], due: Sequence[int]) -> int:
     """Number of the member that takes the turn.
 
-    It is the one due, the likeliest if there are several, unless another predicts low values far better. A member under
-    which the data are far likelier than under the first of those it shares a turn with takes every turn, unless it
-    predicts low values far worse.
+    It is the one due, the likeliest if there are several, unless another predicts low values far better; one that is
+    less likely than the first of those it shares a turn with does not count. A member under which the data are far
+    likelier than under that first one takes every turn, unless it predicts low values far worse.
 
     Parameters
     ----------
@@ -319,17 +339,39 @@ def preferred(scores: Mapping[int, float], leads: Mapping[int, float], due: Sequ
     >>> from tcgp.methods.portfolio import preferred
     >>> preferred({0: 0.3, 1: 0.2, 2: 0.2}, {2: 1.0}, due=(0,))
     0
-    >>> preferred({0: 0.5, 1: 0.2, 2: 0.3}, {2: 1.0}, due=(0,))
-    1
+    >>> preferred({0: 0.5, 1: 0.2, 2: 0.3}, {2: 1.0}, due=(0,)), preferred({0: 0.5, 2: 0.1}, {2: -1.0}, due=(0,))
+    (1, 0)
     >>> preferred({0: 0.3, 1: 0.2, 2: 0.3}, {2: 11.0}, due=(0,))
     2
     """
     number = max(due, key=lambda i: leads.get(i, 0.0))
-    best = min(scores, key=scores.__getitem__)
+    # Of covariances with more parameters, chosen on the same data, leave-one-out flatters those that are less likely.
+    best = min((i for i in scores if leads.get(i, 1.0) > 0.0), key=scores.__getitem__)
     if scores[number] > MUCH_WORSE * scores[best]:
         number = best
     certain = [i for i, lead in leads.items() if lead > CERTAIN and scores[i] <= MUCH_WORSE * scores[number]]
-    return certain[0] if certain else number
+    return min(certain, key=scores.__getitem__, default=number)
+
+
+def has_enough_data(member: Member, n: int, dim: int) -> bool:
+    """Whether n data are enough for a member.
+
+    A rotated covariance needs two for each of its parameters, and free lengthscales five for each if they are many.
+
+    Examples
+    --------
+    >>> from tcgp.methods.portfolio import Member, has_enough_data
+    >>> [has_enough_data(Member("tcgp-rotated"), n=30, dim=d) for d in (1, 2, 5, 6)]
+    [False, True, True, False]
+    >>> [has_enough_data(Member("tcgp"), n=30, dim=d) for d in (1, 7, 8)]
+    [True, True, False]
+    """
+    recipe = RECIPES[member.method]
+    if recipe.covariance == "rotated":
+        k = dim * (dim + 1) // 2
+        return dim > 1 and k <= MOST_PARAMETERS and n >= DATA_FOR_EACH * k
+    is_free = recipe.covariance == "product" and "selection" not in member.options
+    return not is_free or dim <= FEW_LENGTHSCALES or n >= DATA_FOR_FREE * dim
 
 
 def interpolating(members: Sequence[Member]) -> tuple[int, ...]:

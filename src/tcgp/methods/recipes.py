@@ -29,15 +29,16 @@ class Recipe:
         Whether the interpolator is the relaxed GP.
     learns_nugget : bool
         Whether the GP smooths, by a nugget learned with the lengthscales, instead of interpolating.
-    additive : bool
-        Whether the covariance of the GP has terms of single coordinates.
+    covariance : {"product", "additive", "rotated"}
+        That of the GP: a product over the coordinates; one with terms of single coordinates beside it; or one of
+        linear combinations of the coordinates.
     """
 
     law: str
     options: Mapping[str, Option]
     relaxed: bool = False
     learns_nugget: bool = False
-    additive: bool = False
+    covariance: str = "product"
 
 
 _DELTA = Option(0.05, "level of the quantile of y that is the threshold", low=0.0, high=1.0, open_low=True)
@@ -55,7 +56,11 @@ _SELECTION = Option(
     choices=("ml", "map", "pooled", "reml"),
 )
 _SHORTEST = Option(
-    0.1, "shortest lengthscale, in units of the typical spacing of the data", low=0.0, open_low=True
+    0.1,
+    "shortest lengthscale, in units of the typical spacing of the data; None: longer with many parameters",
+    low=0.0,
+    open_low=True,
+    optional=True,
 )
 _LONGEST = Option(1e3, "longest lengthscale, in units of the box", low=0.0, open_low=True)
 _SEARCH = Option(
@@ -67,7 +72,7 @@ _RULE = Option(0, "selection rule of the paper's Appendix F; 0 is the main one",
 
 SHARED = {"delta": _DELTA, "p_min": _P_MIN, "w_max": _W_MAX, "smoothness": _SMOOTHNESS}
 _GP = {**SHARED, "selection": _SELECTION, "shortest": _SHORTEST, "longest": _LONGEST}
-_ADDITIVE = {**SHARED, "shortest": _SHORTEST, "longest": _LONGEST, "search": _SEARCH, "rule": _RULE}
+_WITH_OWN_PRIOR = {**SHARED, "shortest": _SHORTEST, "longest": _LONGEST, "search": _SEARCH, "rule": _RULE}
 _TAIL = {**_GP, "search": _SEARCH}
 _TCGP = {**_TAIL, "rule": _RULE}
 _PAPER = {"as_published": AS_PUBLISHED}
@@ -109,7 +114,9 @@ RECIPES: dict[str, Recipe] = {
         relaxed=True,
     ),
     # Ours: tail calibration of a GP that sees sums of functions of one parameter each.
-    "tcgp-additive": Recipe("joint", _ADDITIVE, additive=True),
+    "tcgp-additive": Recipe("joint", _WITH_OWN_PRIOR, covariance="additive"),
+    # Ours: tail calibration of a GP that sees valleys oblique to the axes.
+    "tcgp-rotated": Recipe("joint", _WITH_OWN_PRIOR, covariance="rotated"),
     # Ours: a GP that smooths ripples away.
     "gp-nugget": Recipe("normal", _GP, learns_nugget=True),
 }

@@ -23,8 +23,8 @@ def check_state(state: object, dim: int) -> None:
             f"the lengthscales of a state must be {dim} positive numbers, got {plain(lengthscales)}"
         )
     kernel = state.get("kernel")
-    if kernel is not None and not _are_positive(kernel, 3 * dim):
-        raise ValueError(f"the kernel of a state must be {3 * dim} positive numbers, got {plain(kernel)}")
+    if kernel is not None:
+        _check_kernel(kernel, state.get("method"), dim)
     curvature = state.get("curvature")
     if curvature is not None and not _is_curvature(curvature, state, dim):
         raise ValueError(f"the curvature of a state must be a triangle of numbers, got {plain(curvature)}")
@@ -32,6 +32,18 @@ def check_state(state: object, dim: int) -> None:
         value = state.get(name)
         if value is not None and not (isinstance(value, int | float) and np.isfinite(value)):
             raise ValueError(f"{name} of a state must be a finite number, got {plain(value)}")
+
+
+def _check_kernel(kernel: object, method: object, dim: int) -> None:
+    """Refuse what cannot be the parameters of a covariance that is no product."""
+    if method == "tcgp-rotated":
+        size = dim * (dim + 1) // 2
+        if not _are_finite(kernel, size) or not _are_positive(kernel[:dim], dim):  # type: ignore[index]
+            raise ValueError(
+                f"the kernel of a state must be {dim} positive numbers and {size - dim} others, got {plain(kernel)}"
+            )
+    elif not _are_positive(kernel, 3 * dim):
+        raise ValueError(f"the kernel of a state must be {3 * dim} positive numbers, got {plain(kernel)}")
 
 
 def check_record(record: object, dim: int) -> None:
@@ -53,13 +65,20 @@ def check_record(record: object, dim: int) -> None:
 
 def _is_curvature(numbers: object, state: Mapping[str, object], dim: int) -> bool:
     """Whether these can be the `tcgp.gp.descent.pack` of the curvature in the parameters of a state."""
-    size = 3 * dim if "kernel" in state else dim + ("nugget" in state)
-    if not isinstance(numbers, list | tuple) or len(numbers) != size * (size + 1) // 2:
-        return False
-    if not all(isinstance(number, int | float) and np.isfinite(number) for number in numbers):
+    kernel = state.get("kernel")
+    size = len(kernel) if isinstance(kernel, list | tuple) else dim + ("nugget" in state)
+    if not _are_finite(numbers, size * (size + 1) // 2):
         return False
     diagonal = np.cumsum(np.arange(1, size + 1)) - 1
-    return all(numbers[i] > 0.0 for i in diagonal)
+    return all(numbers[i] > 0.0 for i in diagonal)  # type: ignore[index]
+
+
+def _are_finite(numbers: object, n: int) -> bool:
+    return (
+        isinstance(numbers, list | tuple)
+        and len(numbers) == n
+        and all(isinstance(number, int | float) and np.isfinite(number) for number in numbers)
+    )
 
 
 def _are_positive(values: object, n: int) -> bool:

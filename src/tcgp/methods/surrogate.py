@@ -6,7 +6,7 @@ import contextlib
 import json
 import logging
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,14 +14,16 @@ from typing import Any
 import numpy as np
 
 from tcgp._typing import FloatArray
-from tcgp.methods.fit import above, fit_model, low_value_score
+from tcgp.methods.fit import COLD_FIT_GROWTH, above, fit_model, low_value_score
 from tcgp.methods.portfolio import (
     MANY,
     MEMORY,
+    NEARLY_CERTAIN,
     SMALLEST_GAIN,
     Member,
     candidates,
     compress,
+    has_enough_data,
     leads_of,
     member_options,
     members_of,
@@ -131,9 +133,14 @@ class Surrogate:
             the model, and those of the members it was compared with. To be given to `remember` once it is kept.
         """
         n = len(y) if n is None else n
-        turns = turns_of(self.method)
+        turns, members = turns_of(self.method), members_of(self.method)
         due = turns[turn % len(turns)]
-        numbers = candidates(self.method, due, self._last_leads(n))
+        ready = {i for i, member in enumerate(members) if has_enough_data(member, len(y), X.shape[1])}
+        if due[0] in ready:  # else to be less likely than it, which fits whatever the data are, means nothing
+            ready -= self._hopeless(n)
+        compared = ready | {first for first, *_ in turns}
+        numbers = [i for i in candidates(self.method, due, self._last_leads(n)) if i in compared]
+        due = tuple(i for i in due if i in ready) or due
         fit = partial(self.fit_member, X=X, y=y, seed=seed, level=level, n=n)
         number, models, found = due[0], {}, {}
         if len(numbers) > 1:
@@ -142,12 +149,13 @@ class Surrogate:
             known = self._last_comparison(numbers, n, best + gain)
             if known is None:
                 models = {i: fit(i) for i in numbers}
-                known = found = _compare(models, turns, level, best)
+                known = found = _compare(self.method, models, level, best)
             leads = {i: state["lead"] for i, state in known.items() if "lead" in state}
-            number = preferred({i: state["score"] for i, state in known.items()}, leads, due)
+            scores = {i: state["score"] for i, state in known.items() if i in ready or i in due}
+            number = preferred(scores, leads, due)
         if number not in models:
             models[number] = fit(number)
-        self.last = Fit(n, members_of(self.method)[number], models[number], above(level, 0.0, y))
+        self.last = Fit(n, members[number], models[number], above(level, 0.0, y))
         return models[number], self._record(models, found, number, n)
 
     def remember(self, record: Mapping[str, Any] | None) -> None:
@@ -207,6 +215,15 @@ class Surrogate:
         earlier = (state for m, state in self.states if m < n)
         return {state.get("member", 0): state["lead"] for state in earlier if "lead" in state}
 
+    def _hopeless(self, n: int) -> set[int]:
+        """Members that share a turn and were far less likely, of late, than the first of those they share it with."""
+        last = {
+            state.get("member", 0): (m, state["lead"])
+            for m, state in self.states
+            if m < n and "lead" in state
+        }
+        return {i for i, (m, lead) in last.items() if lead < -NEARLY_CERTAIN and n < COLD_FIT_GROWTH * m}
+
     def _last_comparison(self, numbers: Collection[int], n: int, best: float) -> dict[int, State] | None:
         """States of these members from the last time that they were compared, or None if that does not count.
 
@@ -232,11 +249,9 @@ class Surrogate:
         return {"n": n, "state": state, **({"rivals": rivals} if rivals else {})}
 
 
-def _compare(
-    models: Mapping[int, Model], turns: Iterable[Sequence[int]], level: float | None, best: float
-) -> dict[int, State]:
+def _compare(method: str, models: Mapping[int, Model], level: float | None, best: float) -> dict[int, State]:
     """The ``score`` of members, their ``lead`` where they share a turn, and the ``best`` value at that time."""
-    leads = leads_of({i: model.interpolator.objective_ for i, model in models.items()}, turns)
+    leads = leads_of(method, {i: model.interpolator.objective_ for i, model in models.items()})
     return {
         i: {
             "score": low_value_score(model, level),

@@ -26,6 +26,7 @@ _LABELS = {
     "regp": "reGP",
     "tcregp": "tcreGP",
     "tcgp-additive": "additive tcGP",
+    "tcgp-rotated": "rotated tcGP",
     "gp-nugget": "GP with nugget",
     "auto": "auto",
 }

@@ -5,11 +5,12 @@
     python benchmarks/efficiency/auto.py groups SET METHOD... [--at 30 60 100] [--reference auto]
 
 SET is ``tuning`` (the paper's functions, n0 = 10 d), ``validation`` (others, n0 = 3 d), ``second-tuning`` or
-``second-validation`` (BBOB and classics, n0 = 3 d), or names of functions. A method is one of `tcgp.fit_model`, with
-options as in ``tcgp:delta=0.1``, or ``peer:botorch``, ``peer:optuna``, ``peer:egobox``, ``peer:trego``. Runs are kept
-in ``--store``, in the format of runs.py; a run that is there already is not repeated unless more iterations are asked
-for, so that a stopped benchmark continues where it was. Seeds 0, 1, ... give each function the same designs whatever
-the method. ``groups`` compares by the groups of BBOB, with tests over the functions and seeds of each.
+``second-validation`` (BBOB and classics, n0 = 3 d), ``many-parameters`` or ``many-tuning`` (n0 = 2 d), or names of
+functions. A method is one of `tcgp.fit_model`, with options as in ``tcgp:delta=0.1``, or ``peer:botorch``,
+``peer:optuna``, ``peer:egobox``, ``peer:trego``. Runs are kept in ``--store``, in the format of runs.py; a run that is
+there already is not repeated unless more iterations are asked for, so that a stopped benchmark continues where it was.
+Seeds 0, 1, ... give each function the same designs whatever the method. ``groups`` compares by the groups of BBOB, with
+tests over the functions and seeds of each.
 """
 
 from __future__ import annotations
@@ -40,7 +41,11 @@ from tcgp.methods import PORTFOLIOS, Member
 # What was tried in the place of auto, apart from its rules for turns: see docs/tried.md. The first is what it was
 # before members with free lengthscales joined it, the second before high values were compressed, the third before
 # lengthscales were pooled, which the others vary.
-THREE = PORTFOLIOS["auto"].members[:3]
+SHORTER = tuple(
+    replace(member, options={name: value for name, value in member.options.items() if value is not None})
+    for member in PORTFOLIOS["auto"].members
+)
+THREE = SHORTER[:3]
 RELAXED = {"selection": "map", "shortest": 1.0, "least": 5}
 SHORT = {"longest": 30.0}
 VARIANTS = {
@@ -67,12 +72,20 @@ PORTFOLIOS.update(
         for name, members in VARIANTS.items()
     }
 )
+# Before the shortest lengthscale depended on the dimension (and free ones waited for data), and before there was a
+# rotated tcGP.
+PORTFOLIOS["auto-shorter"] = replace(PORTFOLIOS["auto"], members=SHORTER)
+PORTFOLIOS["auto-unrotated"] = replace(
+    PORTFOLIOS["auto"], members=SHORTER[:5], turns=((0,), (1,), (2,), (3, 4))
+)
 
 SETS = {
     "tuning": (functions.TUNING, 10),
     "validation": (functions.VALIDATION, 3),
     "second-tuning": (functions.SECOND_TUNING, 3),
     "second-validation": (functions.SECOND_VALIDATION, 3),
+    "many-parameters": (functions.MANY_PARAMETERS, 2),
+    "many-tuning": (functions.MANY_TUNING, 2),
 }
 STORE = Path(__file__).parent / "results" / "auto.csv"
 SOLVED = 1e-6  # regrets below this share of the regret of a random point count as this: solved

@@ -1,6 +1,6 @@
 """Evaluations that tcGP and auto need for what BoTorch and Optuna reach, from the same designs.
 
-    python benchmarks/efficiency/evaluations_needed.py run [--seeds 10] [--methods tcgp auto-three ...] [--jobs 1]
+    python benchmarks/efficiency/evaluations_needed.py run [--seeds 10] [--methods tcgp auto ...] [--jobs 1]
     python benchmarks/efficiency/evaluations_needed.py report [--store FILE] [--at 100]
 
 Four of the paper's functions, n0 = 10 d uniform points, and eight others, n0 = 3 d. Runs are those of auto.py, in its
@@ -23,16 +23,15 @@ import auto
 import functions
 from runs import load, make_runs
 
-# auto as it was before its fourth turn: twenty seeds of the present one have not been run yet.
-OURS = ("tcgp", "auto-three")
+OURS = ("tcgp", "auto")
 PEERS = ("peer:botorch", "peer:optuna")
 LABELS = {
     "tcgp": "tcGP",
-    "auto-three": "auto",
+    "auto": "auto",
     "peer:botorch": "BoTorch LogEI",
     "peer:optuna": "Optuna GPSampler",
 }
-COLORS = {"tcgp": "#D55E00", "auto-three": "#0072B2", "peer:botorch": "#555555", "peer:optuna": "#009E73"}
+COLORS = {"tcgp": "#D55E00", "auto": "#0072B2", "peer:botorch": "#555555", "peer:optuna": "#009E73"}
 PAPERS = ("goldstein-price", "dixon-price4", "rosenbrock6", "ackley4")
 OTHERS = (
     "branin", "six-hump-camel", "levy5", "griewank5", "styblinski-tang5", "schwefel2", "rastrigin4", "bbob:f8:d5:i1",

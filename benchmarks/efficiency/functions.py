@@ -15,7 +15,16 @@ from tcgp import problems
 from tcgp.experiments.run.bbob import bbob_problem, is_bbob, open_bbob
 from tcgp.problems import Problem
 
-__all__ = ["SECOND_TUNING", "SECOND_VALIDATION", "TUNING", "VALIDATION", "bbob_minimizer", "get"]
+__all__ = [
+    "MANY_PARAMETERS",
+    "MANY_TUNING",
+    "SECOND_TUNING",
+    "SECOND_VALIDATION",
+    "TUNING",
+    "VALIDATION",
+    "bbob_minimizer",
+    "get",
+]
 
 TUNING = (
     "goldstein-price",
@@ -73,6 +82,23 @@ SECOND_VALIDATION = (
     "salomon5",
     "trid6",
     "zakharov5",
+)
+
+# Many parameters, written down before any of these runs: three functions of all of them, three of a few.
+MANY_PARAMETERS = (
+    *(f"{name}{d}" for d in (20, 50) for name in ("ackley", "levy", "rosenbrock")),
+    *(f"{name}:among{d}" for d in (20, 50) for name in ("branin", "hartmann6", "styblinski-tang5")),
+)
+
+# For choices about many parameters.
+MANY_TUNING = (
+    "ackley10",
+    "levy10",
+    *(f"bbob:f{k}:d10:i2" for k in (2, 6, 8, 10, 13, 15, 17, 20, 21, 24)),
+    "griewank20",
+    "rastrigin20",
+    "dixon-price20",
+    *(f"bbob:f{k}:d20:i1" for k in (8, 17, 24)),
 )
 
 
@@ -233,7 +259,10 @@ _ENGINEERING: dict[str, tuple[Callable[[np.ndarray], np.ndarray], list[tuple[flo
 
 @functools.cache
 def get(name: str) -> Problem:
-    """A function of either set, with its minimum."""
+    """A function of one of the sets, with its minimum."""
+    few, among, d = name.partition(":among")
+    if among:
+        return _among(get(few), int(d))
     if name in _ENGINEERING:
         return _engineering(name)
     if name in _CLASSICS:
@@ -243,6 +272,19 @@ def get(name: str) -> Problem:
         x = bbob_minimizer(name)
         return Problem(name, problem.formula, np.array(problem.bounds), float(problem.fun(x)), x)
     return problems.get(name)
+
+
+def _among(problem: Problem, dim: int) -> Problem:
+    """The same function of ``dim`` parameters, evenly spread among others on which nothing depends."""
+    places = np.linspace(0, dim - 1, problem.dim).astype(int)
+    bounds, minimizer = np.tile([0.0, 1.0], (dim, 1)), np.full(dim, 0.5)
+    bounds[places], minimizer[places] = problem.bounds, problem.minimizer
+    formula = functools.partial(_of_some, problem.formula, places)
+    return Problem(f"{problem.name}:among{dim}", formula, bounds, problem.minimum, minimizer)
+
+
+def _of_some(formula: Callable[[np.ndarray], np.ndarray], places: np.ndarray, x: np.ndarray) -> np.ndarray:
+    return formula(x[..., places])
 
 
 def _engineering(name: str) -> Problem:

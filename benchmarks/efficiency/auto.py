@@ -7,10 +7,13 @@
 SET is ``tuning`` (the paper's functions, n0 = 10 d), ``validation`` (others, n0 = 3 d), ``second-tuning`` or
 ``second-validation`` (BBOB and classics, n0 = 3 d), ``many-parameters`` or ``many-tuning`` (n0 = 2 d), or names of
 functions. A method is one of `tcgp.fit_model`, with options as in ``tcgp:delta=0.1``, or ``peer:botorch``,
-``peer:optuna``, ``peer:egobox``, ``peer:trego``. Runs are kept in ``--store``, in the format of runs.py; a run that is
-there already is not repeated unless more iterations are asked for, so that a stopped benchmark continues where it was.
-Seeds 0, 1, ... give each function the same designs whatever the method. ``groups`` compares by the groups of BBOB, with
-tests over the functions and seeds of each.
+``peer:optuna``, ``peer:egobox``, ``peer:trego``, ``peer:hebo``. Runs are kept in ``--store``, in the format of runs.py;
+a run that is there already is not repeated unless more iterations are asked for, so that a stopped benchmark continues
+where it was. Seeds 0, 1, ... give each function the same designs whatever the method. ``groups`` compares by the groups
+of BBOB, with tests over the functions and seeds of each.
+
+HEBO pins old versions of NumPy and GPy, which it does not need: install it with ``pip install --no-deps``, and what it
+then misses.
 """
 
 from __future__ import annotations

@@ -99,7 +99,10 @@ MANY_TUNING = (
     "rastrigin20",
     "dixon-price20",
     *(f"bbob:f{k}:d20:i1" for k in (8, 17, 24)),
-    *(f"{name}:among20" for name in ("ackley4", "dixon-price4", "goldstein-price", "michalewicz4", "shekel10")),
+    *(
+        f"{name}:among20"
+        for name in ("ackley4", "dixon-price4", "goldstein-price", "michalewicz4", "shekel10")
+    ),
 )
 
 

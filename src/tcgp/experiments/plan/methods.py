@@ -17,7 +17,7 @@ __all__ = ["PEER_NAMES", "Method"]
 PEER = "peer:"
 
 # The libraries that `tcgp.experiments.run.peers` can run.
-PEER_NAMES = ("botorch", "optuna", "skopt", "smt", "egobox", "trego")
+PEER_NAMES = ("botorch", "optuna", "skopt", "smt", "egobox", "trego", "hebo")
 
 # Options that came later, with the value that changes nothing: results made before them stay valid.
 LATER = {"selection": "ml", "shortest": 0.1, "longest": 1e3, "least": 0, "as_published": False}

@@ -133,6 +133,34 @@ def trego(problem: Problem, X: FloatArray, y: FloatArray, iterations: int, seed:
     return egobox(problem, X, y, iterations, seed, trego=True)
 
 
+def hebo(problem: Problem, X: FloatArray, y: FloatArray, iterations: int, seed: int) -> Evaluations:
+    """HEBO with its defaults: a GP of warped inputs and values, and an ensemble of three criteria."""
+    pandas = importlib.import_module("pandas")
+    torch = importlib.import_module("torch")
+    space = importlib.import_module("hebo.design_space.design_space").DesignSpace()
+    optimizers = importlib.import_module("hebo.optimizers.hebo")
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    np.random.seed(seed)  # noqa: NPY002  (HEBO draws from the global generators)
+    names = [f"x{j}" for j in range(problem.dim)]
+    space.parse(
+        [
+            {"name": name, "type": "num", "lb": low, "ub": high}
+            for name, (low, high) in zip(names, problem.bounds.tolist(), strict=True)
+        ]
+    )
+    optimizer = optimizers.HEBO(space, scramble_seed=seed)
+    optimizer.observe(pandas.DataFrame(X, columns=names), np.asarray(y)[:, None])
+    for _ in range(iterations):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            suggested = optimizer.suggest(n_suggestions=1)
+        x = suggested[names].to_numpy(dtype=float)[0]
+        value = float(problem.fun(x))
+        optimizer.observe(suggested, np.array([[value]]))
+        yield x, value
+
+
 Peer = Callable[[Problem, FloatArray, FloatArray, int, int], Evaluations]
 
 PEERS: dict[str, Peer] = {
@@ -142,6 +170,7 @@ PEERS: dict[str, Peer] = {
     "smt": smt,
     "egobox": egobox,
     "trego": trego,
+    "hebo": hebo,
 }
 
 # What a peer imports, and what has to be installed for it.
@@ -152,6 +181,7 @@ _PACKAGES: dict[str, tuple[tuple[str, ...], str]] = {
     "smt": (("smt",), "smt"),
     "egobox": (("egobox",), "egobox"),
     "trego": (("egobox",), "egobox"),
+    "hebo": (("hebo", "pandas", "torch"), "hebo"),
 }
 
 

@@ -52,39 +52,6 @@ def test_likelihood_is_the_density_of_the_data():
     assert -AdditiveLikelihood(X, Y, 2).value(THETA) == pytest.approx(expected, rel=1e-9)
 
 
-def test_gradients_of_predictions_are_those_of_differences():
-    gp = AdditiveGaussianProcess().fit(X, Y, bounds=BOX)
-    points = RNG.random((20, 3))
-    _, _, mean_gradient, sd_gradient = gp.predict_gradient(points)
-    for j, h in enumerate(1e-6 * np.eye(3)):
-        (mean, sd), (mean_before, sd_before) = gp.predict(points + h), gp.predict(points - h)
-        np.testing.assert_allclose(mean_gradient[:, j], (mean - mean_before) / 2e-6, rtol=1e-4, atol=1e-5)
-        np.testing.assert_allclose(sd_gradient[:, j], (sd - sd_before) / 2e-6, rtol=1e-4, atol=1e-5)
-
-
-def test_leave_one_out_and_added_data_equal_explicit_conditioning():
-    gp = AdditiveGaussianProcess().fit(X, Y, bounds=BOX)
-    posterior, loo = gp.posterior_, gp.leave_one_out()
-    for i in range(0, 30, 7):
-        rest = np.arange(30) != i
-        without = AdditivePosterior.condition_on(
-            X[rest],
-            posterior.z[rest],
-            posterior.parameters,
-            2,
-            mean=posterior.mean,
-            variance=posterior.variance,
-        )
-        mean, sd = without.predict(X[[i]])
-        assert loo.mean[i] == pytest.approx(gp.units_.y_from_unit(mean)[0], rel=1e-6)
-        assert loo.sd[i] == pytest.approx(sd[0] * gp.units_.y_unit, rel=1e-6)
-    more = gp.condition([[0.5, 0.5, 0.5]], [1.25])
-    mean, sd = more.predict([[0.5, 0.5, 0.5]])
-    assert mean[0] == pytest.approx(1.25, rel=1e-9)
-    assert sd[0] == pytest.approx(0.0, abs=1e-6)
-    np.testing.assert_allclose(more.parameters_, gp.parameters_, rtol=1e-14)
-
-
 def test_it_interpolates_and_predicts_sums_far_better_than_a_product():
     y = (np.cos(14.0 * X) + X).sum(axis=1)
     new = RNG.random((500, 3))

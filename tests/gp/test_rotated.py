@@ -69,31 +69,6 @@ def test_likelihood_is_the_density_of_the_data():
     assert -RotatedLikelihood(X, Y, 2).value(THETA) == pytest.approx(expected, rel=1e-9)
 
 
-def test_gradients_of_predictions_are_those_of_differences():
-    gp = RotatedGaussianProcess().fit(X, Y, bounds=BOX)
-    points = RNG.random((20, 3))
-    _, _, mean_gradient, sd_gradient = gp.predict_gradient(points)
-    for j, h in enumerate(1e-6 * np.eye(3)):
-        (mean, sd), (mean_before, sd_before) = gp.predict(points + h), gp.predict(points - h)
-        np.testing.assert_allclose(mean_gradient[:, j], (mean - mean_before) / 2e-6, rtol=1e-4, atol=1e-5)
-        np.testing.assert_allclose(sd_gradient[:, j], (sd - sd_before) / 2e-6, rtol=1e-3, atol=1e-4)
-
-
-def test_leave_one_out_and_added_data_equal_explicit_conditioning():
-    gp = RotatedGaussianProcess().fit(X, Y, bounds=BOX)
-    posterior, loo = gp.posterior_, gp.leave_one_out()
-    known = {"mean": posterior.mean, "variance": posterior.variance}
-    for i in range(0, 40, 9):
-        rest = np.arange(40) != i
-        without = RotatedPosterior.condition_on(X[rest], posterior.z[rest], posterior.parameters, 2, **known)
-        mean, sd = without.predict(X[[i]])
-        assert loo.mean[i] == pytest.approx(gp.units_.y_from_unit(mean)[0], rel=1e-5)
-        assert loo.sd[i] == pytest.approx(sd[0] * gp.units_.y_unit, rel=1e-5)
-    more = gp.condition([[0.5, 0.5, 0.5]], [1.25])
-    assert more.predict([[0.5, 0.5, 0.5]])[0][0] == pytest.approx(1.25, rel=1e-8)
-    np.testing.assert_allclose(more.parameters_, gp.parameters_, rtol=1e-14)
-
-
 def test_it_predicts_functions_of_a_direction_far_better_than_a_product():
     new = RNG.random((500, 3))
     truth = along_a_direction(new)

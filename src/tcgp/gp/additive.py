@@ -11,11 +11,11 @@ from scipy.spatial.distance import cdist
 
 from tcgp._threads import cached_property
 from tcgp._typing import FloatArray
-from tcgp.gp.interpolator import Interpolator
+from tcgp.gp.interpolator import ParametricInterpolator
 from tcgp.gp.kernels import correlation, correlation_and_slope
 from tcgp.gp.likelihood import STORED, ConcentratedLikelihood, Prior
-from tcgp.gp.posterior import Gradient, ParametricPosterior, Posterior
-from tcgp.gp.selection import LONGEST, SHORTEST
+from tcgp.gp.posterior import Gradient, ParametricPosterior
+from tcgp.gp.selection import LONGEST
 from tcgp.gp.units import Units
 
 __all__ = ["AdditiveGaussianProcess", "AdditiveLikelihood", "AdditivePosterior"]
@@ -188,7 +188,7 @@ def _correlation(
     return k
 
 
-class AdditiveGaussianProcess(Interpolator):
+class AdditiveGaussianProcess(ParametricInterpolator):
     """Gaussian process that sees separability: a Matérn product covariance plus one covariance for each coordinate.
 
     Where a function is a sum of functions of one coordinate each, or nearly, the data say far more of it than a product
@@ -229,15 +229,7 @@ class AdditiveGaussianProcess(Interpolator):
     Duvenaud, D., Nickisch, H. and Rasmussen, C. E. (2011). Additive Gaussian processes. NIPS 24.
     """
 
-    def __init__(
-        self,
-        smoothness: int = 2,
-        *,
-        n_starts: int = 2,
-        shortest: float | None = SHORTEST,
-        longest: float = LONGEST,
-    ) -> None:
-        super().__init__(smoothness, n_starts, "pooled", None, shortest, longest)
+    posterior_type = AdditivePosterior
 
     def _likelihood(
         self, points: FloatArray, z: FloatArray, units: Units, **options: Any
@@ -248,15 +240,5 @@ class AdditiveGaussianProcess(Interpolator):
     def _start_units(self, units: Units) -> FloatArray:
         return np.concatenate([units.x_width, units.x_width, np.ones(len(units.x_width))])
 
-    def _condition(
-        self, points: FloatArray, z: FloatArray, parameters: FloatArray, **options: Any
-    ) -> Posterior:
-        if len(parameters) == points.shape[1]:  # nothing was selected: a product alone, almost
-            parameters = np.concatenate([parameters, parameters, np.full(len(parameters), 1e-6)])
-        given = {name: options[name] for name in ("mean", "variance")}
-        return AdditivePosterior.condition_on(points, z, parameters, self.smoothness, **given)
-
-    def _set_posterior(self, posterior: Posterior, units: Units, X: FloatArray, y: FloatArray) -> None:
-        super()._set_posterior(posterior, units, X, y)
-        assert isinstance(posterior, AdditivePosterior)
-        self.parameters_ = posterior.parameters * self._start_units(units)
+    def _product_with(self, lengthscales: FloatArray) -> FloatArray:
+        return np.concatenate([lengthscales, lengthscales, np.full(len(lengthscales), 1e-6)])

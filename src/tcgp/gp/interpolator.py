@@ -15,11 +15,11 @@ from tcgp._threads import single_threaded
 from tcgp._typing import ArrayLike, Bounds, FloatArray
 from tcgp.gp.kernels import SMOOTHNESSES
 from tcgp.gp.likelihood import ConcentratedLikelihood
-from tcgp.gp.posterior import LeaveOneOut, Posterior
-from tcgp.gp.selection import SHORTEST, select_lengthscales, selection_prior
+from tcgp.gp.posterior import LeaveOneOut, ParametricPosterior, Posterior
+from tcgp.gp.selection import LONGEST, SHORTEST, select_lengthscales, selection_prior
 from tcgp.gp.units import Units, check_data, check_lengthscales, check_points, merge_duplicates
 
-__all__ = ["Interpolator"]
+__all__ = ["Interpolator", "ParametricInterpolator"]
 
 if TYPE_CHECKING:
     from typing import Self
@@ -293,3 +293,36 @@ class Interpolator:
         other = copy.copy(self)
         other._set_posterior(posterior, units, all_X, all_y)
         return other
+
+
+class ParametricInterpolator(Interpolator):
+    """Base of processes whose covariance is no product, and has parameters of its own."""
+
+    posterior_type: type[ParametricPosterior]
+
+    def __init__(
+        self,
+        smoothness: int = 2,
+        *,
+        n_starts: int = 2,
+        shortest: float | None = SHORTEST,
+        longest: float = LONGEST,
+    ) -> None:
+        super().__init__(smoothness, n_starts, "pooled", None, shortest, longest)
+
+    def _condition(
+        self, points: FloatArray, z: FloatArray, parameters: FloatArray, **options: Any
+    ) -> Posterior:
+        if len(parameters) == points.shape[1]:  # lengthscales: nothing was selected
+            parameters = self._product_with(parameters)
+        given = {name: options[name] for name in ("mean", "variance")}
+        return self.posterior_type.condition_on(points, z, parameters, self.smoothness, **given)
+
+    def _product_with(self, lengthscales: FloatArray) -> FloatArray:
+        """Parameters with which the covariance is, almost, a product with these lengthscales."""
+        raise NotImplementedError
+
+    def _set_posterior(self, posterior: Posterior, units: Units, X: FloatArray, y: FloatArray) -> None:
+        super()._set_posterior(posterior, units, X, y)
+        assert isinstance(posterior, ParametricPosterior)
+        self.parameters_ = posterior.parameters * self._start_units(units)

@@ -12,11 +12,10 @@ from scipy.spatial.distance import cdist, pdist, squareform
 from tcgp._text import plain
 from tcgp._threads import cached_property
 from tcgp._typing import ArrayLike, FloatArray
-from tcgp.gp.interpolator import Interpolator
+from tcgp.gp.interpolator import ParametricInterpolator
 from tcgp.gp.kernels import correlation, correlation_and_slope
 from tcgp.gp.likelihood import STORED, ConcentratedLikelihood, PooledPrior
-from tcgp.gp.posterior import ParametricPosterior, Posterior
-from tcgp.gp.selection import LONGEST, SHORTEST
+from tcgp.gp.posterior import ParametricPosterior
 from tcgp.gp.units import Units, check_lengthscales
 
 __all__ = [
@@ -190,7 +189,7 @@ class RotatedPosterior(ParametricPosterior):
         return product
 
 
-class RotatedGaussianProcess(Interpolator):
+class RotatedGaussianProcess(ParametricInterpolator):
     """Gaussian process that sees valleys oblique to the axes: a Matérn covariance of ``|A (x - y)|``.
 
     The triangular matrix A has a lengthscale for each coordinate and a link for each pair. Where a function changes
@@ -234,15 +233,7 @@ class RotatedGaussianProcess(Interpolator):
     11.
     """
 
-    def __init__(
-        self,
-        smoothness: int = 2,
-        *,
-        n_starts: int = 2,
-        shortest: float | None = SHORTEST,
-        longest: float = LONGEST,
-    ) -> None:
-        super().__init__(smoothness, n_starts, "pooled", None, shortest, longest)
+    posterior_type = RotatedPosterior
 
     def _likelihood(
         self, points: FloatArray, z: FloatArray, units: Units, **options: Any
@@ -256,25 +247,14 @@ class RotatedGaussianProcess(Interpolator):
             raise ValueError(
                 f"start must be {n_parameters(dim)} numbers, lengthscales and links, got {plain(start)}"
             )
-        scales = check_lengthscales(numbers[:dim], dim, "start")
-        return np.append(np.log(scales / units.x_width), numbers[dim:] / self._link_units(units))
+        check_lengthscales(numbers[:dim], dim, "start")
+        scaled = numbers / self._start_units(units)
+        return np.append(np.log(scaled[:dim]), scaled[dim:])
 
-    def _link_units(self, units: Units) -> FloatArray:
-        """One normalized unit of each link in user units."""
+    def _start_units(self, units: Units) -> FloatArray:
         rows, columns = np.tril_indices(len(units.x_width), -1)
-        return units.x_width[rows] / units.x_width[columns]
+        return np.append(units.x_width, units.x_width[rows] / units.x_width[columns])
 
-    def _condition(
-        self, points: FloatArray, z: FloatArray, parameters: FloatArray, **options: Any
-    ) -> Posterior:
-        n_missing = n_parameters(points.shape[1]) - len(parameters)  # links, if nothing was selected
-        given = {name: options[name] for name in ("mean", "variance")}
-        parameters = np.append(parameters, np.zeros(n_missing))
-        return RotatedPosterior.condition_on(points, z, parameters, self.smoothness, **given)
-
-    def _set_posterior(self, posterior: Posterior, units: Units, X: FloatArray, y: FloatArray) -> None:
-        super()._set_posterior(posterior, units, X, y)
-        assert isinstance(posterior, RotatedPosterior)
-        self.parameters_ = np.append(
-            posterior.scales * units.x_width, posterior.links * self._link_units(units)
-        )
+    def _product_with(self, lengthscales: FloatArray) -> FloatArray:
+        dim = len(lengthscales)
+        return np.append(lengthscales, np.zeros(n_parameters(dim) - dim))

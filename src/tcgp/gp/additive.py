@@ -54,11 +54,6 @@ class AdditiveLikelihood(ConcentratedLikelihood):
 
     optima = "few"  # thanks to its priors
 
-    def part(self, m: int) -> AdditiveLikelihood:
-        """The same likelihood of m of the data, spread evenly over their order."""
-        smaller = super().part(m)
-        return AdditiveLikelihood(smaller.X, smaller.z, self.p, prior=self.prior)
-
     @property
     def other_bounds(self) -> list[tuple[float, float]]:
         """See `ConcentratedLikelihood`."""

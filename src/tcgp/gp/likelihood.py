@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from scipy.linalg.blas import dsyr
@@ -17,6 +17,9 @@ from tcgp.gp.kernels import correlation, correlation_and_slope
 from tcgp.gp.posterior import Factorization, factorize, solve_mean
 
 __all__ = ["STORED", "ConcentratedLikelihood", "LengthscalePrior", "PooledPrior", "Prior", "evenly"]
+
+if TYPE_CHECKING:
+    from typing import Self
 
 # Of a learned nugget, as a share of the process variance: at 1 half of the variance is called ripples.
 _NUGGET_RANGE = (1e-8, 1.0)
@@ -177,11 +180,11 @@ class ConcentratedLikelihood:
         """What the estimated variance divides by: n, or n - 1 if the likelihood is restricted."""
         return self.n - int(self.restricted)
 
-    def part(self, m: int) -> ConcentratedLikelihood:
+    def part(self, m: int) -> Self:
         """The same likelihood of m of the data, spread evenly over their order."""
         rows = evenly(np.arange(self.n), m)
         options = {"mean": self.mean, "variance": self.variance, "nugget": self.nugget}
-        return ConcentratedLikelihood(
+        return type(self)(
             self.X[rows], self.z[rows], self.p, **options, prior=self.prior, restricted=self.restricted
         )
 

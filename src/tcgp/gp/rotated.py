@@ -92,11 +92,6 @@ class RotatedLikelihood(ConcentratedLikelihood):
 
     optima = "few"  # thanks to its priors
 
-    def part(self, m: int) -> RotatedLikelihood:
-        """The same likelihood of m of the data, spread evenly over their order."""
-        smaller = super().part(m)
-        return RotatedLikelihood(smaller.X, smaller.z, self.p, prior=self.prior)
-
     @property
     def other_bounds(self) -> list[tuple[float, float]]:
         """See `ConcentratedLikelihood`."""

@@ -28,6 +28,8 @@ def load(folder: Path) -> Runs:
     runs = {}
     for path in sorted(folder.glob("*.json")):
         payload = json.loads(path.read_text())
+        if payload["scores"] is None:  # of an experiment that asks for none
+            continue
         scores = np.array(payload["scores"]["tks_pit"], dtype=float)
         runs[path.stem] = scores, np.array(payload["log10_p"][: len(scores)])
     return runs
@@ -49,6 +51,8 @@ def main() -> None:
     arguments = parser.parse_args()
     first, second = load(arguments.first), load(arguments.second)
     seeds = sorted(first.keys() & second.keys())
+    if not seeds:
+        parser.error("no seed has a run with scores in both folders: run the experiment ablation first")
     first, second = ({seed: runs[seed] for seed in seeds} for runs in (first, second))
     print(
         f"{len(seeds)} seeds\n\n| iterations | first | second | second lower in | p |\n|---|---|---|---|---|"

@@ -57,8 +57,11 @@ def archive() -> Mapping[tuple[int, int], Any]:
     """Data of best09-16, by dimension and function."""
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
-        import cocopp
-        from cocopp import bestalg
+        try:
+            import cocopp
+            from cocopp import bestalg
+        except ModuleNotFoundError as error:
+            raise SystemExit(f"there is no {error.name}: pip install cocopp six matplotlib") from None
 
         folder = os.path.join(os.path.dirname(cocopp.__file__), "refalgs")
         found = bestalg.load_reference_algorithm(os.path.join(folder, "best09-16-bbob.tar.gz"))

@@ -21,13 +21,14 @@ __all__ = ["SMOOTHNESSES", "correlation", "correlation_and_slope"]
 
 SMOOTHNESSES = (0, 1, 2, 3, 4)
 
-# Coefficients of the polynomials in h, from the constant upwards, for each p. The slope has the polynomial of p - 1.
-_COEFFICIENTS = (
-    (1.0,),
-    (1.0, 1.0),
-    (1.0, 1.0, 1.0 / 3.0),
-    (1.0, 1.0, 2.0 / 5.0, 1.0 / 15.0),
-    (1.0, 1.0, 3.0 / 7.0, 2.0 / 21.0, 1.0 / 105.0),
+# Coefficients of the polynomials in h, from the constant upwards, and the divisor of h^p. The slope of p has the
+# polynomial of p - 1.
+_POLYNOMIALS = (
+    ((), 1.0),
+    ((1.0,), 1.0),
+    ((1.0, 1.0), 3.0),
+    ((1.0, 1.0, 2.0 / 5.0), 15.0),
+    ((1.0, 1.0, 3.0 / 7.0, 2.0 / 21.0), 105.0),
 )
 
 # p = 0 has a cusp at h = 0, where its slope is infinite; the floor keeps q * (x_j - y_j)^2 at its limit 0.
@@ -66,8 +67,8 @@ def correlation_and_slope(r2: FloatArray, p: int) -> tuple[FloatArray, FloatArra
 
 def _polynomial(h: FloatArray, p: int) -> FloatArray:
     """The polynomial of p > 0, by Horner's scheme."""
-    *lower, last = _COEFFICIENTS[p]
-    value = h * last
+    lower, divisor = _POLYNOMIALS[p]
+    value = h / divisor
     for coefficient in lower[:0:-1]:
         value += coefficient
         value *= h

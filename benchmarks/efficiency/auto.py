@@ -48,9 +48,6 @@ SHORTER = tuple(
     replace(member, options={name: value for name, value in member.options.items() if value is not None})
     for member in PORTFOLIOS["auto"].members
 )
-ROUGH = tuple(
-    replace(member, options={**member.options, "smoothness": 2}) for member in PORTFOLIOS["auto"].members
-)
 THREE = SHORTER[:3]
 RELAXED = {"selection": "map", "shortest": 1.0, "least": 5}
 SHORT = {"longest": 30.0}
@@ -78,9 +75,8 @@ PORTFOLIOS.update(
         for name, members in VARIANTS.items()
     }
 )
-# Before the smoothness was chosen, before the shortest lengthscale depended on the dimension (and free ones waited for
-# data), and before there was a rotated tcGP.
-PORTFOLIOS["auto-rough"] = replace(PORTFOLIOS["auto"], members=ROUGH)
+# Before the shortest lengthscale depended on the dimension (and free ones waited for data), and before there was a
+# rotated tcGP.
 PORTFOLIOS["auto-shorter"] = replace(PORTFOLIOS["auto"], members=SHORTER)
 PORTFOLIOS["auto-unrotated"] = replace(
     PORTFOLIOS["auto"], members=SHORTER[:5], turns=((0,), (1,), (2,), (3, 4))

@@ -152,11 +152,10 @@ class Model:
 
     @property
     def state(self) -> dict[str, Any]:
-        """Start of the next fit, as plain JSON: smoothness, lengthscales, nugget if fitted, curvature and threshold."""
+        """Start of the next fit, as plain JSON: lengthscales (and nugget, if fitted), curvature and threshold."""
         state = {
             "method": self.method,
             "n": self.n_selected,
-            "smoothness": self.interpolator.smoothness,
             "lengthscales": self.lengthscales.tolist(),
             "threshold": self.threshold,
         }

@@ -238,29 +238,6 @@ def test_a_cold_fit_looks_around_once_the_data_have_grown_by_a_quarter():
     )
 
 
-@pytest.mark.parametrize("method", ["tcgp", "regp", "gp-nugget", "tcgp-rotated"])
-def test_a_smoothness_left_open_is_chosen_by_the_likelihood_and_kept_between_comparisons(method):
-    rng = np.random.default_rng(0)
-    X = rng.random((60, 2))
-    smooth, rough = np.exp(np.sin(5.0 * X).sum(axis=1)), np.abs(X - 0.4).sum(axis=1)
-
-    def fit(y, smoothness, state=None):
-        return tcgp.fit_model(X, y, method, bounds=[(0, 1)] * 2, smoothness=smoothness, state=state)
-
-    for y, expected in ((smooth, 4), (rough, 2)):
-        likelihoods = {p: fit(y, p).interpolator.objective_ for p in (2, 4)}
-        assert (likelihoods[4] > likelihoods[2] + 1.0) == (expected == 4)
-        chosen = fit(y, None)
-        assert chosen.interpolator.smoothness == chosen.state["smoothness"] == expected
-        np.testing.assert_allclose(chosen.interpolator.objective_, likelihoods[expected], atol=0.1)
-    # A datum more is no reason to compare again; a quarter more is.
-    other = {**fit(smooth, 2).state, "n": 59}
-    assert fit(smooth, None, other).interpolator.smoothness == 2
-    assert fit(smooth, None, {**other, "n": 40}).interpolator.smoothness == 4
-    with pytest.raises(ValueError, match="smoothness of a state must be one of"):
-        fit(smooth, None, {**other, "smoothness": 7})
-
-
 def test_the_threshold_of_regp_has_memory():
     problem = tcgp.problems.get("branin")
     X = np.random.default_rng(0).uniform(problem.bounds[:, 0], problem.bounds[:, 1], (30, 2))

@@ -25,7 +25,6 @@ from tcgp.methods.portfolio import (
     SMALLEST_GAIN,
     candidates,
     compress,
-    member_options,
     members_of,
     preferred,
     turns_of,
@@ -358,12 +357,6 @@ def test_options_of_the_portfolio_reach_the_members():
     drive(optimizer, bowl, 7)
     assert optimizer.model is not None
     assert optimizer.model.interpolator.smoothness == 1
-    given = {
-        p: [member_options("auto", member, {"smoothness": p}) for member in members_of("auto")]
-        for p in (1, None)
-    }
-    assert all(options["smoothness"] == 1 for options in given[1])
-    assert given[None] == [dict(member.options) for member in members_of("auto")]  # None: each as it is
     optimizer = Optimizer([(0, 1), (0, 1)], method="auto", n_initial=20, rng=0, options={"delta": 0.1})
     drive(optimizer, bowl, 20)
     values = optimizer.history.successes[1]

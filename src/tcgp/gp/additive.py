@@ -191,7 +191,7 @@ class AdditiveGaussianProcess(ParametricInterpolator):
 
     Parameters
     ----------
-    smoothness : {0, 1, 2, 3, 4}
+    smoothness : {0, 1, 2, 3}
         p in nu = p + 1/2.
     n_starts : int
         Largest number of full descents of the likelihood when there is no warm start.

@@ -20,7 +20,7 @@ class GaussianProcess(Interpolator):
 
     Parameters
     ----------
-    smoothness : {0, 1, 2, 3, 4}
+    smoothness : {0, 1, 2, 3}
         p in nu = p + 1/2: the covariance of a process differentiable p times. The paper uses 2.
     lengthscales : float or (d,) array, optional
         Fixed at this value (in the units of X) instead of fitted.

@@ -221,13 +221,6 @@ class Interpolator:
         return np.append(units.x_width, [1.0] * self.learns_nugget)
 
     @property
-    def start_(self) -> FloatArray:
-        """What was selected, as the ``start`` of another fit."""
-        if self.parameters_ is not None:
-            return self.parameters_
-        return np.append(self.lengthscales_, [self.nugget_] * self.learns_nugget)
-
-    @property
     def learns_nugget(self) -> bool:
         """Whether a nugget is learned with the lengthscales."""
         return self.nugget is None

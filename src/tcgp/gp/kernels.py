@@ -19,17 +19,7 @@ from tcgp._typing import FloatArray
 
 __all__ = ["SMOOTHNESSES", "correlation", "correlation_and_slope"]
 
-SMOOTHNESSES = (0, 1, 2, 3, 4)
-
-# Coefficients of the polynomials in h, from the constant upwards, and the divisor of h^p. The slope of p has the
-# polynomial of p - 1.
-_POLYNOMIALS = (
-    ((), 1.0),
-    ((1.0,), 1.0),
-    ((1.0, 1.0), 3.0),
-    ((1.0, 1.0, 2.0 / 5.0), 15.0),
-    ((1.0, 1.0, 3.0 / 7.0, 2.0 / 21.0), 105.0),
-)
+SMOOTHNESSES = (0, 1, 2, 3)
 
 # p = 0 has a cusp at h = 0, where its slope is infinite; the floor keeps q * (x_j - y_j)^2 at its limit 0.
 _SMALLEST_DISTANCE = 1e-150
@@ -40,8 +30,18 @@ def correlation(r2: FloatArray, p: int) -> FloatArray:
     r2 *= 2 * p + 1
     h = np.sqrt(r2, out=r2)
     k: FloatArray = np.exp(-h)
-    if p:
-        k *= _polynomial(h, p)
+    if p == 0:
+        return k
+    # Horner's scheme in place: the polynomial replaces h.
+    if p == 1:
+        h += 1.0
+    elif p == 2:
+        h *= h / 3.0 + 1.0
+        h += 1.0
+    else:
+        h *= h * (h / 15.0 + 0.4) + 1.0
+        h += 1.0
+    k *= h
     return k
 
 
@@ -54,7 +54,7 @@ def correlation_and_slope(r2: FloatArray, p: int) -> tuple[FloatArray, FloatArra
         return e, e / np.maximum(h, _SMALLEST_DISTANCE)
     if p == 1:
         return (1.0 + h) * e, 3.0 * e
-    if p == 2:  # the default, with fewer operations
+    if p == 2:
         u = (1.0 + h) * e
         h *= h
         h *= e
@@ -62,15 +62,5 @@ def correlation_and_slope(r2: FloatArray, p: int) -> tuple[FloatArray, FloatArra
         h += u
         u *= 5.0 / 3.0
         return h, u
-    return _polynomial(h, p) * e, ((2 * p + 1) / (2 * p - 1)) * _polynomial(h, p - 1) * e
-
-
-def _polynomial(h: FloatArray, p: int) -> FloatArray:
-    """The polynomial of p > 0, by Horner's scheme."""
-    lower, divisor = _POLYNOMIALS[p]
-    value = h / divisor
-    for coefficient in lower[:0:-1]:
-        value += coefficient
-        value *= h
-    value += lower[0]
-    return value
+    polynomial = h * (h + 3.0) + 3.0
+    return (1.0 + h * (1.0 + h * (0.4 + h / 15.0))) * e, (7.0 / 15.0) * polynomial * e

@@ -214,7 +214,7 @@ class RelaxedGaussianProcess(Interpolator):
     ----------
     threshold : float
         Values strictly above it are relaxed.
-    smoothness : {0, 1, 2, 3, 4}
+    smoothness : {0, 1, 2, 3}
         p in nu = p + 1/2.
     n_starts : int, optional
         Number of descents of the likelihood when there is no warm start: 4, or 2 with a prior. One is not enough: the

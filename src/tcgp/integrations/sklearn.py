@@ -35,7 +35,7 @@ class TailCalibratedRegressor(RegressorMixin, BaseEstimator):
         predicts left-out low values better.
     delta : float, optional
         Level of the quantile of y that is used as threshold. The default depends on the method (0.05 for most).
-    smoothness : {0, 1, 2, 3, 4} or None
+    smoothness : {0, 1, 2, 3}
         Integer p of the Matérn covariance with nu = p + 1/2.
     bounds : (d, 2) array, optional
         Bounds of the inputs; the range of the data by default.
@@ -76,7 +76,7 @@ class TailCalibratedRegressor(RegressorMixin, BaseEstimator):
         method: str = "tcgp",
         *,
         delta: float | None = None,
-        smoothness: int | None = 2,
+        smoothness: int = 2,
         bounds: Bounds | None = None,
         options: dict[str, Any] | None = None,
         random_state: Any = None,

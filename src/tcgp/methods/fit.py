@@ -44,9 +44,6 @@ COLD_FIT_GROWTH = 1.25
 # Lengthscales are selected again at every new datum below n = 250, and at every k-th for n = 150 + 50 k: one datum
 # among many hardly moves the optimum, and a selection costs ten times what all else does.
 _REFIT_FROM, _REFIT_STEP = 150, 50
-# Where the smoothness is chosen, it is the usual one unless the data are likelier with the other, by this much in log
-# units: with few data the difference is chance.
-_USUAL, _SMOOTH, _DOUBT = 2, 4, 1.0
 _OTHER_COVARIANCES = {"additive": AdditiveGaussianProcess, "rotated": RotatedGaussianProcess}
 
 
@@ -289,15 +286,9 @@ def _fit_interpolator(
     Returns the number of data from which the lengthscales were selected, too.
     """
 
-    names = ("smoothness", "selection", "shortest", "longest")
-    given = {name: settings[name] for name in names if name in settings}
-    chooses = settings["smoothness"] is None
-    if chooses:
-        given["smoothness"] = state.get("smoothness", _USUAL)
-
-    def fit(
-        start: ArrayLike | None = None, curvature: FloatArray | None = None, **search: bool
-    ) -> Interpolator:
+    def fit(start: ArrayLike | None = None, **search: bool) -> Interpolator:
+        names = ("smoothness", "selection", "shortest", "longest")
+        given = {name: settings[name] for name in names if name in settings}
         interpolator: Interpolator
         if recipe.covariance != "product":
             interpolator = _OTHER_COVARIANCES[recipe.covariance](**given)
@@ -308,24 +299,16 @@ def _fit_interpolator(
             interpolator = RelaxedGaussianProcess(threshold, **given)
         else:
             interpolator = GaussianProcess(**given, nugget=None if recipe.learns_nugget else 0.0)
+        curvature = unpack(state.get("curvature", ()))
         return interpolator.fit(X, y, bounds=bounds, start=start, curvature=curvature, **search)
 
     n, choices = len(y), choices_of(settings)
     start = state.get("lengthscales" if recipe.covariance == "product" else "kernel")
-    if start is not None and recipe.learns_nugget:
+    if start is None:
+        return fit(), n
+    if recipe.learns_nugget:
         start = [*start, state["nugget"]]
-    before, curvature = state.get("n", n - 1), unpack(state.get("curvature", ()))
-    is_kept = n - before < (n - _REFIT_FROM) // _REFIT_STEP and not choices.always_refits
-    if start is not None and is_kept:
-        return fit(start, curvature, refine=False), before
-    look_around = start is None or _looks_around(before, n)
-    found = fit(start, curvature, look_around=look_around)
-    if chooses and look_around:
-        given["smoothness"] = _USUAL if found.smoothness == _SMOOTH else _SMOOTH
-        found = max(found, fit(found.start_, found.curvature_), key=_likelihood_less_doubt)
-    return found, n
-
-
-def _likelihood_less_doubt(interpolator: Interpolator) -> float:
-    """What the two smoothnesses are compared by."""
-    return interpolator.objective_ - _DOUBT * (interpolator.smoothness == _SMOOTH)
+    before = state.get("n", n - 1)
+    if n - before < (n - _REFIT_FROM) // _REFIT_STEP and not choices.always_refits:
+        return fit(start, refine=False), before
+    return fit(start, look_around=_looks_around(before, n)), n

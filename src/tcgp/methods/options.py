@@ -57,8 +57,7 @@ class Option:
     def values(self) -> str:
         """The values it takes, in words."""
         if self.choices:
-            text = f"one of {', '.join(map(repr, self.choices))}"
-            return f"{text}, or None" if self.optional else text
+            return f"one of {', '.join(map(repr, self.choices))}"
         text = "a whole number" if self.integer else "a number"
         if math.isfinite(self.high):
             ends = ("(" if self.open_low else "[") + f"{self.low:g}, {self.high:g}"

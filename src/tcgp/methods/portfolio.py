@@ -87,8 +87,8 @@ class Portfolio:
         Numbers of the members that have each turn. Those that share one model the same values, and the likeliest takes
         it. One that is far likelier than the first of them takes other turns, too: see `preferred`.
     options : mapping
-        Options of the portfolio, by name. A value other than the default is passed on to the members that have the
-        option with the same default: that is, with the same meaning. The default None is each member's own choice.
+        Options of the portfolio, by name. Each is passed on to the members that have it with the same default: that
+        is, with the same meaning.
     """
 
     members: tuple[Member, ...]
@@ -96,26 +96,20 @@ class Portfolio:
     options: Mapping[str, Option]
 
 
-_OPEN = {"shortest": None, "smoothness": None}  # what the data decide
-
 PORTFOLIOS: dict[str, Portfolio] = {
     "auto": Portfolio(
         members=(
-            Member("tcgp", {"selection": "pooled", **_OPEN}, compressed=True),
-            Member("regp", {"selection": "pooled", "shortest": 1.0, "least": 5, "smoothness": None}),
-            Member("gp-nugget", {"selection": "pooled", **_OPEN}, compressed=True),
+            Member("tcgp", {"selection": "pooled", "shortest": None}, compressed=True),
+            Member("regp", {"selection": "pooled", "shortest": 1.0, "least": 5}),
+            Member("gp-nugget", {"selection": "pooled", "shortest": None}, compressed=True),
             # Members that share one assumption share one blindness: here lengthscales are free, and values as they are.
-            Member("tcgp", _OPEN),
+            Member("tcgp", {"shortest": None}),
             Member("tcgp-additive"),
             # People choose parameters that mean something by themselves: rotations are rare.
-            Member("tcgp-rotated", {"smoothness": None}, compressed=True, handicap=10.0),
+            Member("tcgp-rotated", compressed=True, handicap=10.0),
         ),
         turns=((0, 5), (1,), (2,), (3, 4)),
-        options={
-            **SHARED,
-            "smoothness": SHARED["smoothness"].with_default(None),
-            **{name: RECIPES["tcgp"].options[name] for name in ("search", "rule")},
-        },
+        options={**SHARED, **{name: RECIPES["tcgp"].options[name] for name in ("search", "rule")}},
     ),
 }
 
@@ -181,7 +175,7 @@ def member_options(method: str, member: Member, options: Mapping[str, Any]) -> d
     passed_on = {
         name: value
         for name, value in options.items()
-        if name in own and value != shared[name].default and shared[name].default in (None, own[name].default)
+        if name in own and own[name].default == shared[name].default
     }
     return {**member.options, **passed_on}
 

@@ -49,12 +49,7 @@ _P_MIN = Option(
     high=1.0,
 )
 _W_MAX = Option(None, "clip the weights at this multiple of 1/n", low=0.0, open_low=True, optional=True)
-_SMOOTHNESS = Option(
-    2,
-    "p in the Matérn covariance of order p + 1/2; None: 2, or 4 where the data are clearly likelier with it",
-    choices=(0, 1, 2, 3, 4),
-    optional=True,
-)
+_SMOOTHNESS = Option(2, "p in the Matérn covariance of order p + 1/2", choices=(0, 1, 2, 3))
 _SELECTION = Option(
     "ml",
     "what selects the lengthscales: see `tcgp.GaussianProcess`",

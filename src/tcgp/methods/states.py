@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from tcgp._text import plain
-from tcgp.gp.kernels import SMOOTHNESSES
 
 __all__ = ["check_record", "check_state"]
 
@@ -29,9 +28,6 @@ def check_state(state: object, dim: int) -> None:
     curvature = state.get("curvature")
     if curvature is not None and not _is_curvature(curvature, state, dim):
         raise ValueError(f"the curvature of a state must be a triangle of numbers, got {plain(curvature)}")
-    smoothness = state.get("smoothness")
-    if smoothness is not None and smoothness not in SMOOTHNESSES:
-        raise ValueError(f"the smoothness of a state must be one of {SMOOTHNESSES}, got {plain(smoothness)}")
     for name in ("threshold", "nugget", "n", "member", "lead", "score", "best"):
         value = state.get(name)
         if value is not None and not (isinstance(value, int | float) and np.isfinite(value)):

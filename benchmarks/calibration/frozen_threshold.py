@@ -1,0 +1,76 @@
+"""Does the rule that keeps the last threshold make the law of tcGP too narrow? Runs with the rule and without.
+
+    tcgp experiment run ucb --problems ackley10 --methods GP tcGP tcgp:p_min=0 --replicates 30 --as-published \\
+        --maximizer multistart --results DIR
+    python benchmarks/calibration/frozen_threshold.py DIR/runs/ackley10/lcb/gp,as_published=True \\
+        DIR/runs/ackley10/lcb/tcgp,as_published=True DIR/runs/ackley10/lcb/tcgp,as_published=True,p_min=0
+
+Takes the folders of methods with runs of the same seeds. Prints medians over the runs of log10 p(m_n) after each
+quarter, the number of runs that end lower than those of the first folder, with a signed-rank test, and medians over the
+last quarter of the 10 % quantile of the law (−1.28 for the GP) and of the distance of the threshold to the best value.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import wilcoxon
+
+from tcgp.laws import GeneralizedNormal
+
+LEVEL = 0.1
+Runs = dict[str, dict[str, Any]]  # by seed: the stored run
+
+
+def load(folder: Path) -> Runs:
+    return {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
+
+
+def late_law(runs: Runs) -> str:
+    """Quantile of the law and distance of the threshold to the best value, in the last quarter of each run."""
+    quantiles, distances = [], []
+    for run in runs.values():
+        late = slice(3 * run["iterations"] // 4, run["iterations"])
+        if None in run["beta"]:  # the law is normal
+            return "– | –"
+        laws = GeneralizedNormal(np.array(run["beta"][late]), np.array(run["scale"][late]))
+        quantiles.append(np.median(laws.ppf(LEVEL)))
+        distances.append(np.median(np.subtract(run["threshold"][late], run["best"][late])))
+    return f"{np.median(quantiles):.2f} | {np.median(distances):.2g}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folders", type=Path, nargs="+")
+    arguments = parser.parse_args()
+    methods = {folder.name: load(folder) for folder in arguments.folders}
+    seeds = sorted(set.intersection(*map(set, methods.values())))
+    if not seeds:
+        parser.error("no seed has a run in all folders: run the experiment first")
+    methods = {name: {seed: runs[seed] for seed in seeds} for name, runs in methods.items()}
+    print(
+        f"{len(seeds)} seeds\n\n| method | log10 p(m_n) after each quarter | lower than the first in | p |",
+        end="",
+    )
+    print(" quantile | t - m_n |\n|---|---|---|---|---|---|")
+    reference = None
+    for name, runs in methods.items():
+        depths = np.array([run["log10_p"] for run in runs.values()])
+        quarters = [depths.shape[1] // 4 * k for k in (1, 2, 3)] + [depths.shape[1] - 1]
+        medians = ", ".join(f"{value:.1f}" for value in np.median(depths[:, quarters], axis=0))
+        final = depths[:, -1]
+        compared = "– | –"
+        if reference is not None:
+            compared = f"{np.sum(final < reference)} | {wilcoxon(final - reference).pvalue:.1g}"
+        reference = final if reference is None else reference
+        print(f"| {name} | {medians} | {compared} | {late_law(runs)} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -30,11 +30,10 @@ def load(folder: Path) -> Runs:
     return {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
 
 
-def late_law(runs: Runs) -> str:
-    """Quantile of the law and distance of the threshold to the best value, in the last quarter of each run."""
-    quantiles, distances = [], []
+def late_law(runs: Runs, n: int) -> str:
+    """Quantile of the law and distance of the threshold to the best value, in the last quarter of n iterations."""
+    late, quantiles, distances = slice(3 * n // 4, n), [], []
     for run in runs.values():
-        late = slice(3 * run["iterations"] // 4, run["iterations"])
         if None in run["beta"]:  # the law is normal
             return "– | –"
         laws = GeneralizedNormal(np.array(run["beta"][late]), np.array(run["scale"][late]))
@@ -54,22 +53,27 @@ def main() -> None:
     if not seeds:
         parser.error("no seed has a run in all folders: run the experiment first")
     methods = {name: {seed: runs[seed] for seed in seeds} for name, runs in methods.items()}
-    print(
-        f"{len(seeds)} seeds\n\n| method | log10 p(m_n) after each quarter | lower than the first in | p |",
-        end="",
+    n = min(run["iterations"] for runs in methods.values() for run in runs.values())
+    quarters = [n // 4, n // 2, 3 * n // 4, n]
+    header = (
+        "method",
+        f"log10 p(m_n), n0 + {', '.join(map(str, quarters))}",
+        "lower than the first in",
+        "p",
+        "quantile",
+        "t - m_n",
     )
-    print(" quantile | t - m_n |\n|---|---|---|---|---|---|")
-    reference = None
+    print(f"{len(seeds)} seeds\n\n| {' | '.join(header)} |\n{'|---' * len(header)}|")
+    first = None
     for name, runs in methods.items():
-        depths = np.array([run["log10_p"] for run in runs.values()])
-        quarters = [depths.shape[1] // 4 * k for k in (1, 2, 3)] + [depths.shape[1] - 1]
+        depths = np.array([run["log10_p"][: n + 1] for run in runs.values()])
         medians = ", ".join(f"{value:.1f}" for value in np.median(depths[:, quarters], axis=0))
-        final = depths[:, -1]
-        compared = "– | –"
-        if reference is not None:
-            compared = f"{np.sum(final < reference)} | {wilcoxon(final - reference).pvalue:.1g}"
-        reference = final if reference is None else reference
-        print(f"| {name} | {medians} | {compared} | {late_law(runs)} |")
+        end = depths[:, -1]
+        if first is None:
+            first, compared = end, "– | –"
+        else:
+            compared = f"{np.sum(end < first)} of {len(end)} | {wilcoxon(end - first).pvalue:.1g}"
+        print(f"| {name} | {medians} | {compared} | {late_law(runs, n)} |")
 
 
 if __name__ == "__main__":

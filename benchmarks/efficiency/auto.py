@@ -263,7 +263,7 @@ def common_seeds(row: dict[str, dict[int, float]]) -> dict[str, dict[int, float]
 
 def curves(runs: Runs, name: str, method: str, n0: int) -> dict[int, np.ndarray]:
     """log10 regret after each evaluation from n0 on, by seed."""
-    scale = _random_regret(name)
+    scale = random_regret(name)
     return {
         key.seed: np.log10(np.maximum(run.gaps / scale, SOLVED))
         for key, run in runs.items()
@@ -272,7 +272,7 @@ def curves(runs: Runs, name: str, method: str, n0: int) -> dict[int, np.ndarray]
 
 
 @functools.cache
-def _random_regret(name: str) -> float:
+def random_regret(name: str) -> float:
     """Median regret of a random point: the unit in which regrets of different functions compare."""
     problem = functions.get(name)
     X = np.random.default_rng(0).uniform(*problem.bounds.T, (1000, problem.dim))

@@ -170,6 +170,18 @@ def test_how_far_is_asked_again_with_a_quarter_more_data():
         assert surrogate.last.compression == Compression.of(y, WIDE if is_asked else USUAL)
 
 
+def test_a_resumed_run_goes_on_with_the_same_compression(tmp_path: Path):
+    kept, other = tmp_path / "kept.jsonl", tmp_path / "other.jsonl"
+    whole = Optimizer([(0, 1), (0, 1)], n_initial=40, rng=0, journal=kept)
+    drive(whole, lambda x: float(np.exp(30.0 * bowl(x))), 44)
+    assert [state["compression"] for _, state in whole.surrogate.states if "compression" in state] == [WIDE]
+    other.write_text(kept.read_text())
+    resumed = Optimizer.resume(other)
+    assert resumed.ask() == whole.ask()
+    assert resumed.surrogate.last.compression == whole.surrogate.last.compression
+    assert resumed.surrogate.states == whole.surrogate.states
+
+
 def test_methods_without_compressed_members_are_not_asked():
     _, X, y = design(n=40)
     _, record = Surrogate("tcgp", {}).fit(X, y, turn=0, seed=np.random.SeedSequence(0))

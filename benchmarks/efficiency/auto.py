@@ -70,20 +70,16 @@ VARIANTS = {
 PORTFOLIOS.update(
     {
         name: replace(
-            PORTFOLIOS["auto"],
-            members=members,
-            turns=tuple((number,) for number in range(len(members))),
-            compressions=(0.5,),
+            PORTFOLIOS["auto"], members=members, turns=tuple((number,) for number in range(len(members)))
         )
         for name, members in VARIANTS.items()
     }
 )
-# Before values could be compressed from the lower quartile on, before the shortest lengthscale depended on the
-# dimension (and free ones waited for data), and before there was a rotated tcGP.
-PORTFOLIOS["auto-median"] = replace(PORTFOLIOS["auto"], compressions=(0.5,))
-PORTFOLIOS["auto-shorter"] = replace(PORTFOLIOS["auto-median"], members=SHORTER)
+# Before the shortest lengthscale depended on the dimension (and free ones waited for data), and before there was a
+# rotated tcGP.
+PORTFOLIOS["auto-shorter"] = replace(PORTFOLIOS["auto"], members=SHORTER)
 PORTFOLIOS["auto-unrotated"] = replace(
-    PORTFOLIOS["auto-median"], members=SHORTER[:5], turns=((0,), (1,), (2,), (3, 4))
+    PORTFOLIOS["auto"], members=SHORTER[:5], turns=((0,), (1,), (2,), (3, 4))
 )
 
 SETS = {

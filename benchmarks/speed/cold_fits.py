@@ -28,7 +28,7 @@ import tcgp
 from tcgp import GaussianProcess, RelaxedGaussianProcess
 from tcgp.gp import selection
 from tcgp.gp.interpolator import Interpolator
-from tcgp.methods.compression import Compression
+from tcgp.methods.portfolio import compress
 
 RESULTS = Path(__file__).parent / "results" / "cold_fits.csv"
 FUNCTIONS, DESIGNS, MODELS = (
@@ -63,10 +63,7 @@ def fit(model: str, U: np.ndarray, y: np.ndarray, start: np.ndarray | None = Non
         threshold = float(np.quantile(y, min(max(0.05, 5 * d / n), 1.0)))
         gp = RelaxedGaussianProcess(threshold, selection="pooled", shortest=1.0)
     else:
-        gp, y = (
-            GaussianProcess(selection="pooled", nugget=None if model == "nugget" else 0.0),
-            Compression.of(y)(y),
-        )
+        gp, y = GaussianProcess(selection="pooled", nugget=None if model == "nugget" else 0.0), compress(y, y)
     return gp.fit(U, y, bounds=[(0.0, 1.0)] * d, start=start)
 
 

@@ -18,14 +18,13 @@ from tcgp.experiments.run.optimization import optimize
 from tcgp.gp import GaussianProcess, RelaxedGaussianProcess
 from tcgp.integrations.stateless import ask
 from tcgp.methods import RECIPES
-from tcgp.methods.compression import Compression
 from tcgp.methods.fit import calibrate, low_value_score
 from tcgp.methods.portfolio import (
     COMPARISON_LEVEL,
     MUCH_WORSE,
     SMALLEST_GAIN,
     candidates,
-    compressions_of,
+    compress,
     members_of,
     preferred,
     turns_of,
@@ -36,7 +35,6 @@ from tcgp.optimizer.history import Evaluation
 from tcgp.scoring import loo_scores
 from tcgp.space import Space
 
-USUAL, WIDE = compressions_of("auto")
 MEMBERS = [member.method for member in members_of("auto")]
 TURNS = turns_of("auto")
 
@@ -66,34 +64,22 @@ def design(name="goldstein-price", n=40, seed=0):
 # ---- what members see ----
 
 
-@pytest.mark.parametrize("level", [USUAL, WIDE])
-def test_compression_keeps_the_order_and_low_values(level):
+def test_compression_keeps_the_order_and_the_lower_half():
     y = design(n=41)[2]
-    compressed = Compression.of(y, level)(y)
-    middle = np.quantile(y, level)
-    assert np.array_equal(compressed[y <= middle], y[y <= middle])
+    compressed = compress(y, y)
+    below = y <= np.median(y)
+    assert np.array_equal(compressed[below], y[below])
     assert np.array_equal(np.argsort(compressed), np.argsort(y))
-    # A unit above the middle becomes log 2 units.
-    unit = middle - y.min()
-    assert Compression.of(y, level)(middle + np.array([unit]))[0] == pytest.approx(
-        middle + unit * np.log(2.0)
-    )
+    # A unit above the median becomes log 2 units.
+    unit = np.median(y) - y.min()
+    assert compress(np.median(y) + np.array([unit]), y)[0] == pytest.approx(np.median(y) + unit * np.log(2.0))
 
 
 def test_compression_does_not_depend_on_units():
     y = design(n=41)[2]
-    z = 7.0 * y - 3.0
-    np.testing.assert_allclose(Compression.of(z)(z), 7.0 * Compression.of(y)(y) - 3.0, rtol=1e-12)
+    np.testing.assert_allclose(compress(7.0 * y - 3.0, 7.0 * y - 3.0), 7.0 * compress(y, y) - 3.0, rtol=1e-12)
 
 
-def test_compression_knows_its_derivative():
-    y = design(n=41)[2]
-    compression, h = Compression.of(y, WIDE), 1e-6 * np.abs(y)
-    slopes = (compression(y + h) - compression(y - h)) / (2.0 * h)
-    assert compression.log_derivative(y) == pytest.approx(np.log(slopes).sum(), abs=1e-3)
-
-
-@pytest.mark.parametrize("level", [USUAL, WIDE])
 @pytest.mark.parametrize(
     "y",
     [
@@ -106,12 +92,10 @@ def test_compression_knows_its_derivative():
         [3.0],
     ],
 )
-def test_compression_of_odd_values_is_finite_and_in_order(y, level):
+def test_compression_of_odd_values_is_finite_and_in_order(y):
     y = np.array(y)
-    compression = Compression.of(y, level)
-    compressed = compression(y)
+    compressed = compress(y, y)
     assert np.isfinite(compressed).all()
-    assert np.isfinite(compression.log_derivative(y))
     assert (compressed[1:] >= compressed[:-1]).all()
     assert compressed[0] == y[0]
 
@@ -122,7 +106,7 @@ def test_members_see_what_they_should():
     for x, value in zip(X, y, strict=True):
         optimizer.tell(x, value)
     for number, member in enumerate(members_of("auto")):
-        seen = Compression.of(y)(y) if member.compressed else y
+        seen = compress(y, y) if member.compressed else y
         assert np.array_equal(np.sort(model_of(optimizer, number).y), np.sort(seen))
     assert [member.compressed for member in members_of("auto")] == [True, False, True, False, False, True]
 
@@ -136,56 +120,9 @@ def test_a_report_shows_new_values_to_the_model_as_it_sees_them():
     assert optimizer.surrogate.last.member.compressed
     optimizer.tell(X[60], 1e9)
     at_new = optimizer.space.encode([X[60]])
-    seen = optimizer.surrogate.last.compression(np.array([1e9]))[0]
-    assert seen < 1e3
+    seen = compress(np.array([1e9]), y[:60])[0]
     updated = optimizer.surrogate.updated(*optimizer.history.successes)
     assert updated.predict(at_new).mean[0] == pytest.approx(seen, rel=1e-6)
-
-
-# ---- how far values are compressed ----
-
-
-def surrogate_of(y, X, states=()):
-    surrogate = Surrogate("auto", {})
-    surrogate.states = list(states)
-    _, record = surrogate.fit(X, y, turn=0, seed=np.random.SeedSequence(0))
-    return surrogate, record
-
-
-def test_values_are_compressed_widely_only_where_that_is_far_likelier():
-    X = np.random.default_rng(0).random((60, 2))
-    bowl = ((X - 0.4) ** 2).sum(axis=1)
-    for y, level in ((bowl, USUAL), (np.exp(30.0 * bowl), WIDE)):
-        surrogate, record = surrogate_of(y, X)
-        assert record["state"]["compression"] == level
-        assert surrogate.last.compression == Compression.of(y, level)
-
-
-def test_how_far_is_asked_again_with_a_quarter_more_data():
-    X = np.random.default_rng(0).random((60, 2))
-    y = np.exp(30.0 * ((X - 0.4) ** 2).sum(axis=1))
-    for m, is_asked in ((48, True), (49, False), (60, False)):
-        surrogate, record = surrogate_of(y, X, states=[(m, {"compression": USUAL})])
-        assert ("compression" in record["state"]) == is_asked
-        assert surrogate.last.compression == Compression.of(y, WIDE if is_asked else USUAL)
-
-
-def test_a_resumed_run_goes_on_with_the_same_compression(tmp_path: Path):
-    kept, other = tmp_path / "kept.jsonl", tmp_path / "other.jsonl"
-    whole = Optimizer([(0, 1), (0, 1)], n_initial=40, rng=0, journal=kept)
-    drive(whole, lambda x: float(np.exp(30.0 * bowl(x))), 44)
-    assert [state["compression"] for _, state in whole.surrogate.states if "compression" in state] == [WIDE]
-    other.write_text(kept.read_text())
-    resumed = Optimizer.resume(other)
-    assert resumed.ask() == whole.ask()
-    assert resumed.surrogate.last.compression == whole.surrogate.last.compression
-    assert resumed.surrogate.states == whole.surrogate.states
-
-
-def test_methods_without_compressed_members_are_not_asked():
-    _, X, y = design(n=40)
-    _, record = Surrogate("tcgp", {}).fit(X, y, turn=0, seed=np.random.SeedSequence(0))
-    assert "compression" not in record["state"]
 
 
 # ---- turns ----

@@ -11,7 +11,6 @@ import pytest
 
 import tcgp
 from tcgp.methods import Member
-from tcgp.methods.compression import Compression
 from tcgp.methods.fit import fit_model
 from tcgp.methods.surrogate import Fit
 from tcgp.optimizer import Optimizer, Proposal
@@ -126,7 +125,7 @@ def test_page_of_500_evaluations_in_ten_dimensions_is_below_5_megabytes() -> Non
     U, values = optimizer.history.successes
     # A model of a part, with its lengthscales given, is as large in the report and quicker to fit.
     model = fit_model(U[:120], values[:120], bounds=[(0.0, 1.0)] * 10, delta=0.1)
-    optimizer.surrogate.last = Fit(len(values), Member("tcgp"), model, Compression.of(values))
+    optimizer.surrogate.last = Fit(len(values), Member("tcgp"), model)
     data = report_data(optimizer, DONE)
     assert data["slices"] is not None
     assert data["slices"]["over"] is not None

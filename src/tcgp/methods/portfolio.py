@@ -7,7 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from tcgp._quantiles import median, quantile
 from tcgp._text import did_you_mean, plain
+from tcgp._typing import FloatArray
 from tcgp.methods.options import Option
 from tcgp.methods.recipes import RECIPES, SHARED
 
@@ -18,7 +22,7 @@ __all__ = [
     "Portfolio",
     "candidates",
     "check_method",
-    "compressions_of",
+    "compress",
     "describe_options",
     "has_enough_data",
     "improvements",
@@ -47,6 +51,8 @@ DATA_FOR_FREE, FEW_LENGTHSCALES = 5, 7
 MANY, MEMORY = 100, 0.1
 # Share of the way from the median to the best value that counts as an improvement.
 SMALLEST_GAIN = 1e-3
+# The unit of compression, as a share of the values: below it they differ by little more than rounding.
+SMALLEST_UNIT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -83,15 +89,11 @@ class Portfolio:
     options : mapping
         Options of the portfolio, by name. Each is passed on to the members that have it with the same default: that
         is, with the same meaning.
-    compressions : tuple of float
-        How far compressed members may see values compressed, see `Compression.of`: the first one is usual, and another
-        takes its place where the data are far likelier.
     """
 
     members: tuple[Member, ...]
     turns: tuple[tuple[int, ...], ...]
     options: Mapping[str, Option]
-    compressions: tuple[float, ...] = (0.5,)
 
 
 PORTFOLIOS: dict[str, Portfolio] = {
@@ -108,7 +110,6 @@ PORTFOLIOS: dict[str, Portfolio] = {
         ),
         turns=((0, 5), (1,), (2,), (3, 4)),
         options={**SHARED, **{name: RECIPES["tcgp"].options[name] for name in ("search", "rule")}},
-        compressions=(0.5, 0.25),
     ),
 }
 
@@ -168,18 +169,6 @@ def turns_of(method: str) -> tuple[tuple[int, ...], ...]:
     return PORTFOLIOS[method].turns if method in PORTFOLIOS else ((0,),)
 
 
-def compressions_of(method: str) -> tuple[float, ...]:
-    """How far compressed members may see values compressed: see `Portfolio`.
-
-    Examples
-    --------
-    >>> from tcgp.methods.portfolio import compressions_of
-    >>> compressions_of("auto"), compressions_of("regp")
-    ((0.5, 0.25), (0.5,))
-    """
-    return PORTFOLIOS[method].compressions if method in PORTFOLIOS else (0.5,)
-
-
 def member_options(method: str, member: Member, options: Mapping[str, Any]) -> dict[str, Any]:
     """Options of a member: its own, and those given to the portfolio that mean the same to it."""
     shared, own = options_of(method), RECIPES[member.method].options
@@ -232,6 +221,48 @@ def improvements(values: Iterable[float | None]) -> Iterator[bool]:
 
 def _median(ordered: Sequence[float]) -> float:
     return 0.5 * (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2])
+
+
+def compress(values: FloatArray, known: FloatArray, share: float = 0.0) -> FloatArray:
+    """The values with those above the median of the known ones drawn in: they grow with the logarithm.
+
+    Low values matter, and a few huge ones would make a stationary model rough everywhere. Order is kept, and so is
+    all that lies below the median: what a model says of improvements needs no translation.
+
+    Parameters
+    ----------
+    values : array of shape (m,)
+    known : array of shape (n,)
+        The data. With their median m, and s its distance to the lowest, a value m + s x becomes m + s log(1 + x).
+    share : float
+        Leave this share of the data out of account: the lowest, where decisions are taken above them.
+
+    Returns
+    -------
+    array of shape (m,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tcgp.methods.portfolio import compress
+    >>> y = np.array([1.0, 2.0, 3.0, 1e2, 1e9])
+    >>> compress(y, y).round(1)
+    array([ 1. ,  2. ,  3. , 10.8, 43.1])
+    """
+    lowest, middle = np.min(known), median(known)
+    if share:
+        lowest, middle = quantile(known, [share, 0.5 + 0.5 * share])
+    with np.errstate(over="ignore"):
+        unit = max(middle - lowest, SMALLEST_UNIT * max(abs(lowest), abs(middle)))
+    if not (middle > lowest and np.finfo(float).tiny < unit < np.inf):
+        return values
+    above = values > middle
+    # log(1 + x) by way of log x, where x itself may be larger than any float
+    with np.errstate(divide="ignore"):
+        log_x = np.log(0.5 * values[above] - 0.5 * middle) - np.log(0.5 * unit)
+    compressed = values.copy()
+    compressed[above] = middle + unit * np.logaddexp(0.0, log_x)
+    return compressed
 
 
 def candidates(method: str, due: Sequence[int], leads: Mapping[int, float] | None = None) -> tuple[int, ...]:

@@ -14,18 +14,15 @@ from typing import Any
 import numpy as np
 
 from tcgp._typing import FloatArray
-from tcgp.gp import GaussianProcess
-from tcgp.methods.compression import Compression
 from tcgp.methods.fit import COLD_FIT_GROWTH, above, fit_model, low_value_score
 from tcgp.methods.portfolio import (
-    CERTAIN,
     MANY,
     MEMORY,
     NEARLY_CERTAIN,
     SMALLEST_GAIN,
     Member,
     candidates,
-    compressions_of,
+    compress,
     has_enough_data,
     leads_of,
     member_options,
@@ -53,14 +50,14 @@ class Fit:
     member : Member
         Whose model it is.
     model : Model
-    compression : Compression
-        How compressed members see values.
+    share : float
+        Share of the data below the value at which decisions are taken.
     """
 
     n: int
     member: Member
     model: Model
-    compression: Compression
+    share: float = 0.0
 
 
 class Surrogate:
@@ -144,8 +141,7 @@ class Surrogate:
         compared = ready | {first for first, *_ in turns}
         numbers = [i for i in candidates(self.method, due, self._last_leads(n)) if i in compared]
         due = tuple(i for i in due if i in ready) or due
-        compression, asked = self._compression(X, y, level, n)
-        fit = partial(self.fit_member, X=X, y=y, seed=seed, level=level, n=n, compression=compression)
+        fit = partial(self.fit_member, X=X, y=y, seed=seed, level=level, n=n)
         number, models, found = due[0], {}, {}
         if len(numbers) > 1:
             best = float(y.min()) if level is None else level
@@ -159,8 +155,8 @@ class Surrogate:
             number = preferred(scores, leads, due)
         if number not in models:
             models[number] = fit(number)
-        self.last = Fit(n, members[number], models[number], compression)
-        return models[number], self._record(models, found, asked, number, n)
+        self.last = Fit(n, members[number], models[number], above(level, 0.0, y))
+        return models[number], self._record(models, found, number, n)
 
     def remember(self, record: Mapping[str, Any] | None) -> None:
         """Add the states of a fit that a journal has recorded."""
@@ -179,7 +175,7 @@ class Surrogate:
         if self.last is None:
             return None
         n, member, model = self.last.n, self.last.member, self.last.model
-        seen = self.last.compression(y) if member.compressed else y
+        seen = compress(y, y[:n], self.last.share) if member.compressed else y
         return model.condition(X[n:], seen[n:]) if n < len(y) else model
 
     def fit_member(
@@ -190,16 +186,15 @@ class Surrogate:
         seed: np.random.SeedSequence,
         level: float | None = None,
         n: int | None = None,
-        compression: Compression | None = None,
     ) -> Model:
-        """The model of a member, fitted to these data; a compressed one sees them by ``compression``."""
+        """The model of a member, fitted to these data."""
         n = len(y) if n is None else n
         if number not in self._latest or self._latest[number][0] != n:
             member = members_of(self.method)[number]
             with _each_warning_once(self._warned):
                 model = fit_model(
                     X,
-                    (compression or Compression.of(y))(y) if member.compressed else y,
+                    compress(y, y, above(level, 0.0, y)) if member.compressed else y,
                     member.method,
                     bounds=[(0.0, 1.0)] * X.shape[1],
                     rng=np.random.default_rng(seed),
@@ -214,33 +209,6 @@ class Surrogate:
         """State of the last fit of a member to fewer data than ``before``."""
         fewer = (state for n, state in reversed(self.states) if n < before)
         return next((state for state in fewer if state.get("member", 0) == number), None)
-
-    def _compression(
-        self, X: FloatArray, y: FloatArray, level: float | None, n: int
-    ) -> tuple[Compression, State]:
-        """How compressed members see values, and a record of that if it was asked anew.
-
-        It is asked each time the data have grown by a quarter.
-        """
-        levels, share = compressions_of(self.method), above(level, 0.0, y)
-        if len(levels) == 1:
-            return Compression.of(y, levels[0], share), {}
-        asked = [(m, state["compression"]) for m, state in self.states if m <= n and "compression" in state]
-        if asked and n < COLD_FIT_GROWTH * asked[-1][0]:
-            return Compression.of(y, asked[-1][1], share), {}
-        found = {c: self._log_likelihood(X, y, Compression.of(y, c, share), n) for c in levels}
-        usual, best = levels[0], max(levels, key=found.__getitem__)
-        chosen = best if found[best] > found[usual] + CERTAIN else usual
-        return Compression.of(y, chosen, share), {"compression": chosen}
-
-    def _log_likelihood(self, X: FloatArray, y: FloatArray, compression: Compression, n: int) -> float:
-        """That of the first compressed member."""
-        number, member = next((i, m) for i, m in enumerate(members_of(self.method)) if m.compressed)
-        start = (self.last_state(number, before=n) or {}).get("lengthscales")
-        gp = GaussianProcess(**member.options).fit(
-            X, compression(y), bounds=[(0.0, 1.0)] * X.shape[1], start=start
-        )
-        return gp.objective_ + compression.log_derivative(y)
 
     def _last_leads(self, n: int) -> dict[int, float]:
         """The last lead of each member that shares a turn, of fits to fewer data than n."""
@@ -269,16 +237,16 @@ class Surrogate:
         return {i: compared[max(complete)][i] for i in numbers} if complete else None
 
     def _record(
-        self, models: Mapping[int, Model], found: Mapping[int, State], asked: State, number: int, n: int
+        self, models: Mapping[int, Model], found: Mapping[int, State], number: int, n: int
     ) -> State | None:
-        """The states of these models that are not known yet, that of the chosen one last, with what was asked."""
+        """The states of these models that are not known yet, that of the chosen one last."""
         known = {state.get("member", 0) for m, state in self.states if m == n}
         rivals_first = (*(i for i in models if i != number), number)
         new = [_state(models[i], i, found.get(i, {})) for i in rivals_first if i not in known]
         if not new:
             return None
         *rivals, state = new
-        return {"n": n, "state": {**state, **asked}, **({"rivals": rivals} if rivals else {})}
+        return {"n": n, "state": state, **({"rivals": rivals} if rivals else {})}
 
 
 def _compare(method: str, models: Mapping[int, Model], level: float | None, best: float) -> dict[int, State]:

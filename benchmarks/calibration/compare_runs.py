@@ -1,13 +1,14 @@
-"""Does the rule that keeps the last threshold make the law of tcGP too narrow? Runs with the rule and without.
+"""How deep do runs of different methods go, and how narrow is the law? Answers two questions of the README.
 
     tcgp experiment run ucb --problems ackley10 --methods GP tcGP tcgp:p_min=0 --replicates 30 --as-published \\
         --maximizer multistart --results DIR
-    python benchmarks/calibration/frozen_threshold.py DIR/runs/ackley10/lcb/gp,as_published=True \\
+    python benchmarks/calibration/compare_runs.py DIR/runs/ackley10/lcb/gp,as_published=True \\
         DIR/runs/ackley10/lcb/tcgp,as_published=True DIR/runs/ackley10/lcb/tcgp,as_published=True,p_min=0
 
-Takes the folders of methods with runs of the same seeds. Prints medians over the runs of log10 p(m_n) after each
-quarter, the number of runs that end lower than those of the first folder, with a signed-rank test, and medians over the
-last quarter of the 10 % quantile of the law (−1.28 for the GP) and of the distance of the threshold to the best value.
+Takes the folders of methods with runs of the same seeds; ``ei-smc`` instead of ``ei`` holds those with the paper's
+maximizer. Prints medians over the runs of log10 p(m_n) after each quarter, the number of runs that end lower than those
+of the first folder, with a signed-rank test, and medians over the last quarter of the 10 % quantile of the law (−1.28
+for the GP) and of the distance of the threshold to the best value.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def main() -> None:
     )
     parser.add_argument("folders", type=Path, nargs="+")
     arguments = parser.parse_args()
-    methods = {folder.name: load(folder) for folder in arguments.folders}
+    methods = {f"{folder.parent.name}/{folder.name}": load(folder) for folder in arguments.folders}
     seeds = sorted(set.intersection(*map(set, methods.values())))
     if not seeds:
         parser.error("no seed has a run in all folders: run the experiment first")

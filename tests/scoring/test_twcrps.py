@@ -72,6 +72,19 @@ def test_twcrps_equals_quadrature(beta, law_of):
         np.testing.assert_allclose(exact, oracle, rtol=1e-8)
 
 
+@pytest.mark.parametrize("beta", BETAS)
+def test_twcrps_without_negligible_probabilities_is_as_good_for_a_comparison(beta):
+    rng = np.random.default_rng(1)
+    unit = 1.0 / np.sqrt(GeneralizedNormal(beta, 1.0).variance())
+    for scale in (0.1 * unit, unit, 5.0 * unit):
+        prediction = Prediction(rng.normal(size=200), np.exp(rng.normal(size=200)), GeneralizedNormal(beta, scale))
+        y = rng.normal(size=200)
+        exact, rough = (twcrps(prediction, y, -1.0, negligible=p) for p in (0.0, 1e-8))
+        counts = exact > 1e-6 * prediction.sd
+        assert counts.sum() > 50
+        np.testing.assert_allclose(rough[counts], exact[counts], rtol=1e-5)
+
+
 def test_twcrps_of_the_normal_law_equals_its_textbook_form():
     # S = s A(tb) − 1{z ≤ b} [2s (h(tb) − h(tz)) − (b − z)], h(t) = tΦ + φ, A(t) = tΦ² + 2φΦ − Φ(√2 t)/√π.
     rng = np.random.default_rng(0)

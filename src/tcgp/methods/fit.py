@@ -44,6 +44,8 @@ COLD_FIT_GROWTH = 1.25
 # Lengthscales are selected again at every new datum below n = 250, and at every k-th for n = 150 + 50 k: one datum
 # among many hardly moves the optimum, and a selection costs ten times what all else does.
 _REFIT_FROM, _REFIT_STEP = 150, 50
+# Probability that does not count where members are compared: they must differ by a factor of two to change anything.
+_NEGLIGIBLE = 1e-8
 _OTHER_COVARIANCES = {"additive": AdditiveGaussianProcess, "rotated": RotatedGaussianProcess}
 
 
@@ -204,7 +206,8 @@ def above(level: float | None, delta: float, y: FloatArray) -> float:
 def low_value_score(model: Model, level: float | None = None) -> float:
     """How well a model predicts left-out low values: twCRPS below the lower quartile of the data, smaller is better."""
     threshold = float(quantile(model.y, above(level, COMPARISON_LEVEL, model.y)))
-    return float(twcrps(leave_one_out_prediction(model), model.y, threshold) @ model.weights)
+    scores = twcrps(leave_one_out_prediction(model), model.y, threshold, negligible=_NEGLIGIBLE)
+    return float(scores @ model.weights)
 
 
 def _fit_best_member(

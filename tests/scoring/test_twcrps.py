@@ -77,12 +77,20 @@ def test_twcrps_without_negligible_probabilities_is_as_good_for_a_comparison(bet
     rng = np.random.default_rng(1)
     unit = 1.0 / np.sqrt(GeneralizedNormal(beta, 1.0).variance())
     for scale in (0.1 * unit, unit, 5.0 * unit):
-        prediction = Prediction(rng.normal(size=200), np.exp(rng.normal(size=200)), GeneralizedNormal(beta, scale))
+        prediction = Prediction(
+            rng.normal(size=200), np.exp(rng.normal(size=200)), GeneralizedNormal(beta, scale)
+        )
         y = rng.normal(size=200)
         exact, rough = (twcrps(prediction, y, -1.0, negligible=p) for p in (0.0, 1e-8))
         counts = exact > 1e-6 * prediction.sd
         assert counts.sum() > 50
         np.testing.assert_allclose(rough[counts], exact[counts], rtol=1e-5)
+
+
+@pytest.mark.parametrize("negligible", [-1e-8, 0.5, np.nan, "1e-8", None])
+def test_a_probability_that_is_not_negligible_is_refused(negligible):
+    with pytest.raises(ValueError, match=r"negligible must be from 0 to 0\.001, got "):
+        twcrps(one(Normal()), [0.0], 0.0, negligible=negligible)
 
 
 def test_twcrps_of_the_normal_law_equals_its_textbook_form():

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from numbers import Real
 
 import numpy as np
 from scipy.special import ndtri
 
+from tcgp._text import plain
 from tcgp._typing import ArrayLike, FloatArray, RandomState
 from tcgp.laws import GeneralizedNormal, Law, Normal
 from tcgp.laws.recalibrated import RecalibratedNormal
@@ -22,13 +24,14 @@ Primitive = Callable[[FloatArray], FloatArray]
 # Rounding error of 1 - cdf, for laws that offer no better upper tail.
 _COMPLEMENT_NOISE = 2e-16
 
+# Scores that leave out larger probabilities are good for nothing.
+_MOST_NEGLIGIBLE = 1e-3
+
 # Values beyond are scored in units that leave room for sums and for a wide law; the factor is a power of two.
 _LARGE, _SHRINK = 1e290, 2.0**-200
 
 
-def twcrps(
-    prediction: Prediction, y: ArrayLike, threshold: float, *, negligible: float = 0.0
-) -> FloatArray:
+def twcrps(prediction: Prediction, y: ArrayLike, threshold: float, *, negligible: float = 0.0) -> FloatArray:
     r"""Threshold-weighted CRPS of each point, exactly (paper, Appendix C, with weight 1{u ≤ t}).
 
     .. math:: S(F, y) = \int_{-\infty}^t (F(u) - 1\{u \ge y\})^2 \, du
@@ -46,8 +49,8 @@ def twcrps(
     threshold : float
         Threshold t; +inf gives the ordinary CRPS.
     negligible : float
-        Probability that does not count. With 1e-8, scores above 1e-6 sd are still accurate to 1e-5, and a distribution
-        that is not normal takes a third of the time.
+        Probability that does not count, 1e-3 at most. With 1e-8, scores above 1e-6 sd are still accurate to 1e-5, and a
+        distribution that is not normal takes a third of the time.
 
     Returns
     -------
@@ -72,6 +75,8 @@ def twcrps(
     array([0.6071, 0.3213])
     """
     y, t = check_values(prediction, y), check_threshold(threshold)
+    if not (isinstance(negligible, Real) and 0.0 <= negligible <= _MOST_NEGLIGIBLE):
+        raise ValueError(f"negligible must be from 0 to {_MOST_NEGLIGIBLE}, got {plain(negligible)}")
     mean, sd, law = np.asarray(prediction.mean), np.asarray(prediction.sd), prediction.law
     if mean.size and max(np.abs(mean).max(), np.abs(y).max(), sd.max()) > _LARGE:
         small = Prediction(mean * _SHRINK, sd * _SHRINK, law)

@@ -91,8 +91,7 @@ def twcrps(prediction: Prediction, y: ArrayLike, threshold: float, *, negligible
     cap = max(t, -np.finfo(float).max)  # a threshold of −∞ leaves nothing to score
     score: FloatArray = np.abs(np.minimum(y, cap) - np.minimum(mean, cap))
     spread = (sd > 0.0) & np.isfinite(z) & ~np.isnan(b)
-    primitives = _primitives(law, negligible)
-    score[spread] = sd[spread] * _standardized_twcrps(law, primitives, b[spread], z[spread], gap[spread])
+    score[spread] = sd[spread] * _standardized_twcrps(law, negligible, b[spread], z[spread], gap[spread])
     return score
 
 
@@ -156,10 +155,10 @@ def twcrps_sampled(
 
 
 def _standardized_twcrps(
-    law: Law, primitives: tuple[Primitive, Primitive], b: FloatArray, z: FloatArray, gap: FloatArray
+    law: Law, negligible: float, b: FloatArray, z: FloatArray, gap: FloatArray
 ) -> FloatArray:
     """Score in units of sd, for a threshold b and a value z, both standardized; gap = b − z."""
-    lower, upper = primitives
+    lower, upper = _primitives(law, negligible)
     score = np.empty_like(z)
     above = gap < 0.0  # not z > b: both may round to the same number
     score[above] = lower(b[above])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from unittest import mock
 
@@ -61,6 +61,28 @@ def count_iterations(method: str, n: int, n_more: int = 0) -> dict[str, dict[str
         for label, counts in totals.items()
         if counts
     }
+
+
+def count_in_runs(method: str, n_runs: int, windows: Sequence[tuple[int, int]]) -> list[dict[str, float]]:
+    """Work of an iteration in runs that begin as they do by default, on average over windows [first, last) of n.
+
+    Other than with `count_iterations`, models and members of a portfolio have their first fits when the run has few
+    data. Points of the initial design do not count.
+    """
+    totals: list[Counter[str]] = [Counter() for _ in windows]
+    for name in FUNCTIONS:
+        problem = problems.get(name)
+        for seed in range(n_runs):
+            optimizer = Optimizer(problem.bounds, method=method, rng=seed)
+            for n in range(max(last for _, last in windows)):
+                counts: Counter[str] = Counter()
+                with counted(counts):
+                    x = optimizer.ask()
+                optimizer.tell(x, problem(np.array(x)))
+                for (first, last), total in zip(windows, totals, strict=True):
+                    if first <= n < last and counts:
+                        total.update(counts, iterations=1)
+    return [{key: total / counts["iterations"] for key, total in counts.items()} for counts in totals]
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""How deep do runs of different methods go, and how narrow is the law? For three questions of the README.
+"""How deep do runs of different methods go, and how narrow is the law? For four questions of the README.
 
     tcgp experiment run ucb --problems ackley10 --methods GP tcGP tcgp:p_min=0 --replicates 30 --as-published \\
         --maximizer multistart --results DIR
@@ -8,7 +8,7 @@
 Takes the folders of methods with runs of the same seeds; ``ei-smc`` instead of ``ei`` holds those with the paper's
 maximizer. Prints medians over the runs of log10 p(m_n) after each quarter, the number of runs that end lower than those
 of the first folder, with a signed-rank test, and medians over the last quarter of the 10 % quantile of the law (−1.28
-for the GP) and of the distance of the threshold to the best value.
+for the GP) and of the distance of the threshold to the best value. ``--iterations N`` looks at the first N alone.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--iterations", type=int, metavar="N", help="of the runs (default: all)")
     arguments = parser.parse_args()
     methods = {f"{folder.parent.name}/{folder.name}": load(folder) for folder in arguments.folders}
     seeds = sorted(set.intersection(*map(set, methods.values())))
@@ -55,6 +56,7 @@ def main() -> None:
         parser.error("no seed has a run in all folders: run the experiment first")
     methods = {name: {seed: runs[seed] for seed in seeds} for name, runs in methods.items()}
     n = min(run["iterations"] for runs in methods.values() for run in runs.values())
+    n = min(n, arguments.iterations or n)
     quarters = [n // 4, n // 2, 3 * n // 4, n]
     header = (
         "method",

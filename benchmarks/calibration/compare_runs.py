@@ -56,7 +56,10 @@ def main() -> None:
         parser.error("no seed has a run in all folders: run the experiment first")
     methods = {name: {seed: runs[seed] for seed in seeds} for name, runs in methods.items()}
     n = min(run["iterations"] for runs in methods.values() for run in runs.values())
-    n = min(n, arguments.iterations or n)
+    if arguments.iterations is not None:
+        if not 4 <= arguments.iterations <= n:
+            parser.error(f"--iterations must be from 4 to {n}, got {arguments.iterations}")
+        n = arguments.iterations
     quarters = [n // 4, n // 2, 3 * n // 4, n]
     header = (
         "method",

@@ -42,7 +42,9 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     logging.getLogger("tcgp").setLevel(logging.ERROR)
-    if arguments.runs:
+    if arguments.runs is not None:
+        if arguments.runs < 1:
+            parser.error(f"--runs must be at least 1, got {arguments.runs}")
         print_runs(arguments.methods, arguments.runs)
         return
     committed = json.loads(FILE.read_text()) if FILE.exists() else {}

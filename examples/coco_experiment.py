@@ -43,7 +43,8 @@ def run_coco(args: argparse.Namespace) -> None:
     options = f"dimensions:{args.dimension} function_indices:{args.functions} instance_indices:1"
     suite = cocoex.Suite("bbob", "", options)
     observer = cocoex.Observer("bbob", "result_folder: tcgp algorithm_name: tcgp")
-    solver = coco.Solver(args.budget, rng=0, log=LOG)
+    # The paper's method: of the turns of "auto", the default, not all have a beta and a lambda to log.
+    solver = coco.Solver(args.budget, method="tcgp", rng=0, log=LOG)
     for problem in suite:
         problem.observe_with(observer)
         result = solver(problem)

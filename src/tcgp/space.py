@@ -86,7 +86,8 @@ class Real:
             )
         if not low < high:
             raise ValueError(
-                f"Real needs low < high, got low={plain(self.low)}, high={plain(self.high)}; leave fixed parameters out"
+                f"Real needs low < high, got low={plain(self.low)}, high={plain(self.high)}; "
+                "to fix a parameter, give a plain value"
             )
         if self.log and low <= 0.0:
             raise ValueError(f"Real with log=True needs low > 0, got low={plain(self.low)}")

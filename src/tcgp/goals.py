@@ -13,7 +13,7 @@ import numpy as np
 from tcgp._text import did_you_mean, plain, shorten
 from tcgp._typing import FloatArray
 from tcgp.expressions import Constraint, Expression, parse_constraint
-from tcgp.space import Point, Space, parameter_names
+from tcgp.space import Categorical, Point, Space, parameter_names
 
 __all__ = [
     "NOT_FINITE",
@@ -169,6 +169,7 @@ class Goals:
             if not unknown:
                 self.known.append(constraint)
                 continue
+            _check_numeric(space, constraint)
             named += unknown
             if math.isfinite(constraint.upper):
                 self.limits.append(Limit(constraint.text, constraint.expression, 1.0, constraint.upper))
@@ -230,9 +231,39 @@ class Goals:
         """Values of ``sign * expression`` of each limit at one evaluation; NaN where they cannot be computed."""
         if not self.limits or outputs is None:
             return []
-        numbers = {**outputs, **dict(zip(parameter_names(self.space), x, strict=True))}
-        values = {name: np.array([float(v)]) for name, v in numbers.items() if isinstance(v, int | float)}
+        values = self._numbers(x, outputs)
         return [limit.sign * float(limit.expression(values)[0]) for limit in self.limits]
+
+    def allows(self, x: Point) -> bool:
+        """Whether a point satisfies the constraints on parameters alone.
+
+        Examples
+        --------
+        >>> from tcgp import Space
+        >>> from tcgp.goals import Goals
+        >>> Goals(Space({"width": (0, 1)}), constraints=["width >= 0.5"]).allows((0.25,))
+        False
+        """
+        if not self.known:
+            return True
+        values = self._numbers(x, {})
+        computable = (constraint for constraint in self.known if constraint.names <= values.keys())
+        return all(constraint.violation(values)[0] == 0.0 for constraint in computable)
+
+    def _numbers(self, x: Point, outputs: Outputs) -> dict[str, FloatArray]:
+        """The parameters and outputs that are numbers, by name."""
+        values = {**outputs, **dict(zip(parameter_names(self.space), x, strict=True))}
+        return {name: np.array([float(v)]) for name, v in values.items() if isinstance(v, int | float)}
+
+
+def _check_numeric(space: Space, constraint: Constraint) -> None:
+    """Refuse a limit that computes with choices that are no numbers."""
+    for name, dimension in zip(parameter_names(space), space.dimensions, strict=True):
+        if name in constraint.names and isinstance(dimension, Categorical) and not dimension.numeric:
+            raise ValueError(
+                f"constraints: {constraint.text!r} computes with {name!r}, whose choices are not all numbers; "
+                "let your function return what depends on it as an output"
+            )
 
 
 def interpret(answer: object) -> tuple[float | None, str | None]:
@@ -246,6 +277,8 @@ def interpret(answer: object) -> tuple[float | None, str | None]:
     """
     if answer is None:
         return None, "there is no value"
+    if np.ma.is_masked(answer):
+        return None, "the value is masked"
     if isinstance(answer, np.ndarray) and answer.size == 1:
         answer = answer.item()
     if isinstance(answer, list | tuple | np.ndarray) and len(answer) > 1:
@@ -255,8 +288,9 @@ def interpret(answer: object) -> tuple[float | None, str | None]:
             "objective"
         )
     try:
-        # float("1e3") works, but a function that returns text has gone astray.
-        value = None if isinstance(answer, str | bytes) else float(answer)  # type: ignore[arg-type]
+        # float("1e3") works, but a function that returns text has gone astray; float of NumPy's 1 + 2j is 1.
+        astray = isinstance(answer, str | bytes | np.complexfloating)
+        value = None if astray else float(answer)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         value = None
     if value is None:

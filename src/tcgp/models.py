@@ -17,7 +17,7 @@ from tcgp.laws import Law
 from tcgp.laws.recalibrated import RecalibratedNormal
 from tcgp.space import Point, Space
 
-__all__ = ["Model", "Prediction", "SpaceModel"]
+__all__ = ["Model", "Prediction", "SpaceModel", "reflected"]
 
 
 @dataclass(frozen=True)
@@ -179,17 +179,18 @@ class Model:
         """Location (m,), scale (m,) and their gradients (m, d)."""
         return self.interpolator.predict_gradient(X)
 
+    @property
+    def towards_low(self) -> Model:
+        """The model as one for which low values are good: itself, or that of the negated values."""
+        return self
+
     def over(self, space: Space, *, negated: bool = False) -> SpaceModel:
         """The model of a function of the points of ``space``, this one being a model of their codes.
 
         With ``negated`` this one is a model of the negated values.
         """
-        fields = dict(vars(self))
-        if negated:
-            mean, sd, residuals = (getattr(self.leave_one_out, name) for name in ("mean", "sd", "residuals"))
-            fields |= {"law": _reflected(self.law), "threshold": -self.threshold}
-            fields["leave_one_out"] = LeaveOneOut(-mean, sd, -residuals)
-        return SpaceModel(**fields, space=space, sign=-1.0 if negated else 1.0)
+        model = SpaceModel(**vars(self), space=space)
+        return model.negated() if negated else model
 
     def condition(self, X: ArrayLike, y: ArrayLike) -> Model:
         """Add data with fixed hyperparameters and law; weights and leave-one-out stay those of the fit."""
@@ -218,6 +219,22 @@ class SpaceModel(Model):
         return self.sign * self.interpolator.y_
 
     @property
+    def towards_low(self) -> SpaceModel:
+        """The model as one for which low values are good: itself, or that of the negated values."""
+        return self if self.sign > 0.0 else self.negated()
+
+    def negated(self) -> SpaceModel:
+        """The model of the negated values."""
+        loo = self.leave_one_out
+        return replace(
+            self,
+            law=reflected(self.law),
+            threshold=-self.threshold,
+            leave_one_out=LeaveOneOut(-loo.mean, loo.sd, -loo.residuals),
+            sign=-self.sign,
+        )
+
+    @property
     def points(self) -> list[Point]:
         """Data points, in the user's units."""
         return self.space.decode(self.interpolator.X_)
@@ -242,7 +259,7 @@ class SpaceModel(Model):
         return super().condition(X, self.sign * np.asarray(y, dtype=np.float64))
 
 
-def _reflected(law: Law) -> Law:
+def reflected(law: Law) -> Law:
     """The law of minus a residual; all but one are symmetric."""
     if isinstance(law, RecalibratedNormal):
         return RecalibratedNormal(1.0 - law.levels[::-1], 1.0 - law.values[::-1])

@@ -119,7 +119,8 @@ class Real:
     def check(self, value: object) -> float:
         """``value`` as a float, if it lies between the bounds and on a step; ValueError if not."""
         number = _as_float(value)
-        if number is None or not self.low <= number <= self.high:
+        slack = ON_STEP * (self.step or 0.0)
+        if number is None or not self.low - slack <= number <= self.high + slack:
             raise ValueError(
                 f"{plain(value)} is not a number between {plain(self.low)} and {plain(self.high)}"
             )
@@ -180,8 +181,8 @@ class Real:
         return min(max(round((value - self.low) / self.step), 0), int(self.size) - 1)
 
     def _at(self, i: int) -> float:
-        """Value on step number ``i``: 0.3, and not 0.1 added up three times."""
-        return float(Decimal(repr(self.low)) + i * Decimal(repr(self.step)))
+        """Value on step number ``i``: 0.3, and not 0.1 added up three times; a rounded step may not lead outside."""
+        return min(float(Decimal(repr(self.low)) + i * Decimal(repr(self.step))), self.high)
 
 
 @dataclass(frozen=True, repr=False)
@@ -370,6 +371,11 @@ class Categorical:
     def size(self) -> float:
         """Number of values."""
         return len(self.choices)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether all choices are numbers."""
+        return all(isinstance(choice, numbers.Real) for choice in self.choices)
 
     def check(self, value: object) -> Value:
         """The choice equal to ``value``; ValueError if there is none."""

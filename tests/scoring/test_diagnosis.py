@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,6 +15,7 @@ from tcgp.methods.fit import fit_model
 from tcgp.models import Model
 from tcgp.problems import get
 from tcgp.scoring import diagnose, loo_scores
+from tcgp.space import Space
 
 
 def model_of(mean, sd, y, threshold, law=None, method="tcgp"):
@@ -131,3 +133,20 @@ def test_every_fitted_method_can_be_diagnosed(method):
     text = str(diagnose(model))
     assert ("relaxed GP" in text) == (method in ("regp", "tcregp"))
     assert "nan" not in text
+
+
+def test_where_high_values_are_good_the_upper_tail_is_diagnosed():
+    problem = get("branin")
+    X = np.random.default_rng(0).uniform(*np.array(problem.bounds).T, (24, 2))
+    model = fit_model(X, problem.fun(X), "tcgp", bounds=problem.bounds, delta=0.25)
+    space = Space([(0.0, 1.0)] * 2)
+    high = model.over(space, negated=True)
+    low, up = diagnose(model), diagnose(high)
+    assert (up.threshold, up.above, low.above) == (-low.threshold, True, False)
+    assert (up.n_below, up.kappa_model, up.twcrps_model) == (low.n_below, low.kappa_model, low.twcrps_model)
+    assert str(up).startswith("Above t = -")
+    assert "values above t lie" in str(up)
+    assert "stays below" in str(up)
+    scores = loo_scores(model)
+    assert loo_scores(high) == replace(scores, threshold=-scores.threshold)
+    assert loo_scores(high, threshold=-30.0).n_below == loo_scores(model, threshold=30.0).n_below

@@ -139,17 +139,19 @@ def _data_of_journal(options: argparse.Namespace) -> _Data:
             "a journal knows its bounds, its parameters and its values: these options are for CSV files"
         )
     history = read(options.data).history
-    X, y = history.successes
+    rows = history.distinct
+    X, y = (array[rows] for array in history.successes)
+    feasible = history.feasible[rows]
     _check_number(len(y))
     if history.goals.maximize:
         note("it maximizes: values are negated here, so that low ones are good")
-    limits = zip(history.goals.limits, history.excesses.T, strict=True)
+    limits = zip(history.goals.limits, history.excesses[rows].T, strict=True)
     excesses = [(limit.text, excess) for limit, excess in limits if np.isfinite(excess).all()]
     return _Data(
         X,
         y,
         history.space,
-        float(y[history.feasible].min()) if excesses and history.feasible.any() else None,
+        float(y[feasible].min()) if excesses and feasible.any() else None,
         excesses,
     )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tcgp._text import plain
-from tcgp._typing import ArrayLike, FloatArray
+from tcgp._typing import ArrayLike, BoolArray, FloatArray
 
 __all__ = [
     "Units",
@@ -118,6 +118,14 @@ def check_lengthscales(lengthscales: ArrayLike, dim: int, name: str) -> FloatArr
     if not (np.isfinite(array).all() and (array > 0.0).all()):
         raise ValueError(f"{name} must be positive and finite, got {plain(lengthscales)}")
     return array
+
+
+def fresh_rows(X: FloatArray, known: FloatArray) -> BoolArray:
+    """Which rows of X are neither among the known ones nor equal to one before them."""
+    first = np.unique(np.vstack([known, X]), axis=0, return_index=True)[1]
+    fresh = np.zeros(len(known) + len(X), dtype=bool)
+    fresh[first] = True
+    return fresh[len(known) :]
 
 
 def merge_duplicates(X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tcgp._typing import FloatArray
+from tcgp.gp.units import fresh_rows
 from tcgp.methods.fit import COLD_FIT_GROWTH, above, fit_model, low_value_score
 from tcgp.methods.portfolio import (
     MANY,
@@ -176,7 +177,8 @@ class Surrogate:
             return None
         n, member, model = self.last.n, self.last.member, self.last.model
         seen = compress(y, y[:n], self.last.share) if member.compressed else y
-        return model.condition(X[n:], seen[n:]) if n < len(y) else model
+        new = fresh_rows(X[n:], model.X)
+        return model.condition(X[n:][new], seen[n:][new]) if new.any() else model
 
     def fit_member(
         self,

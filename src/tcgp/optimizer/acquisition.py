@@ -16,6 +16,7 @@ from tcgp._typing import FloatArray, IntArray
 from tcgp.criteria import Criterion, LogExpectedImprovement, LowerConfidenceBound
 from tcgp.criteria.feasibility import Feasibility, WeightedCriterion, stand_in_values
 from tcgp.criteria.limits import ConstrainedCriterion, LogProbability
+from tcgp.gp.units import fresh_rows
 from tcgp.laws.tabulated import tabulated
 from tcgp.maximize import Maximum, multistart, smc
 from tcgp.maximize.constrained import rank_constrained
@@ -115,7 +116,7 @@ class Acquisition:
         turn = turns_passed(self._feasible_values, len(self.history.pending))
         level = self.best if self.limit_surrogates else None
         rows, seed = self.history.sample(MOST_DATA), self.streams.seed(FIT, len(y))
-        if len(rows) < len(y) and not self._has_said_part:
+        if len(rows) == MOST_DATA < len(y) and not self._has_said_part:
             logger.warning("models are fitted to %d of the %d values from here on", len(rows), len(y))
             self._has_said_part = True
         model, record = self.surrogate.fit(U[rows], y[rows], turn=turn, seed=seed, level=level, n=len(y))
@@ -233,13 +234,21 @@ class Acquisition:
         for limit in models.limits:
             log_p = log_p + limit.predict(self._sample).logcdf(0.0)
         with np.errstate(under="ignore"):
-            return float(np.exp(log_p).mean())
+            p = np.exp(log_p)
+        if math.isfinite(self.space.size):  # the sample may hit a point that is known
+            p[[self.history.find(x) is not None for x in self._sample_points]] = 0.0
+        return float(p.mean())
+
+    @cached_property
+    def _sample_points(self) -> list[Point]:
+        """Points spread over the space, or over the allowed part of it."""
+        sampler = self.space if self.region is None else self.region
+        return sampler.sample(N_SHARE, self.streams.rng(SHARE))
 
     @cached_property
     def _sample(self) -> FloatArray:
-        """Codes of points spread over the space, or over the allowed part of it."""
-        sampler = self.space if self.region is None else self.region
-        return self.space.encode(sampler.sample(N_SHARE, self.streams.rng(SHARE)))
+        """Codes of these points."""
+        return self.space.encode(self._sample_points)
 
     def informed(self, model: Model) -> Model:
         """The model given a value, too high to be an improvement, at each point that is pending or has failed."""
@@ -254,14 +263,14 @@ class Acquisition:
             stand_in_values(predicted[:n], y, PENDING_LEVEL),
             stand_in_values(predicted[n:], y, FAILED_LEVEL),
         ]
-        return model.condition(U, np.concatenate(values))
+        new = fresh_rows(U, model.X)
+        return model.condition(U[new], np.concatenate(values)[new]) if new.any() else model
 
     def _believing(self, limit: Model) -> Model:
         """The model of a limit given its own predictions at the points that are pending."""
-        if not self.history.pending:
-            return limit
         U = self.space.encode([p.x for p in self.history.pending.values()])
-        return limit.condition(U, limit.predict(U).mean)
+        U = U[fresh_rows(U, limit.X)]
+        return limit.condition(U, limit.predict(U).mean) if len(U) else limit
 
     def criterion(self, models: Models) -> Criterion:
         """The criterion of the models, weighed by the chance that limits are kept and that evaluations succeed."""

@@ -61,7 +61,11 @@ class Limits:
             value = getattr(self, name)
             if value is None:
                 continue
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value < highest:
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, numbers.Real)
+                or not 0.0 <= float(value) < highest
+            ):
                 upper = "" if highest == math.inf else f" and < {highest:g}"
                 raise ValueError(f"{name} must be a number >= 0{upper}, or None, got {plain(value)}")
         if self.min_improvement is not None and self.patience is None and self.stop_when_share_below is None:
@@ -131,8 +135,9 @@ class Given:
         points = _points_of_frame(space, x0) if _is_frame(x0) else _as_points(space, x0)
         if y0 is None:
             return cls(points, None)
+        objective = None if goals is None else goals.objective
         if _is_frame(y0):
-            y0 = y0.to_dict("records")  # type: ignore[attr-defined]
+            y0 = _rows_of_frame(y0, objective)
         values = np.atleast_1d(np.asarray(_as_list(y0), dtype=object)).ravel().tolist()
         if len(values) != len(points):
             raise ValueError(f"x0 and y0 must have equal lengths, got {len(points)} and {len(values)}")
@@ -141,6 +146,8 @@ class Given:
                 raise ValueError(
                     f"y0 must be numbers, or None where an evaluation failed, got {plain(value)}"
                 )
+        if goals is not None and objective is not None:
+            values = [_as_outputs(value, goals) for value in values]
         told = [Evaluation.of(x, y, goals=goals) for x, y in zip(points, values, strict=True)]
         History(space, goals).unknown(told)  # refuses two values at one point
         return cls(points, values)
@@ -152,6 +159,29 @@ class Given:
             return
         for point in self.points:
             optimizer.enqueue(point)
+
+
+def _rows_of_frame(frame: Any, objective: str | None) -> list[Any]:
+    """The rows of a pandas DataFrame as outputs by name; of one column without a name to look for, its values."""
+    if objective is not None:
+        return list(frame.to_dict("records"))
+    if len(frame.columns) != 1:
+        raise ValueError(
+            "y0 must have one column unless objective names the output to minimize, got "
+            f"{plain(list(frame.columns))}"
+        )
+    return list(frame.iloc[:, 0])
+
+
+def _as_outputs(value: Any, goals: Goals) -> Any:
+    """A number as the output that it must be, if only one is wanted."""
+    if not isinstance(value, numbers.Real):
+        return value
+    if len(goals.outputs) > 1:
+        raise ValueError(
+            f"y0 must be mappings with the outputs {plain(list(goals.outputs))}, got {plain(value)}"
+        )
+    return {goals.objective: value}
 
 
 def point_of_row(space: Space, row: Mapping[str, Any]) -> Point:
@@ -210,6 +240,8 @@ def _as_list(items: Any) -> Any:
 
 def _as_points(space: Space, x0: Any) -> list[Any]:
     """One point or several, as a list of checked points."""
+    if space.names is not None and hasattr(x0, "index") and hasattr(x0, "to_dict"):
+        x0 = x0.to_dict()  # a pandas Series: its labels are names
     x0 = _as_list(x0)
     try:
         return [space.check(x0)]
@@ -219,4 +251,11 @@ def _as_points(space: Space, x0: Any) -> list[Any]:
         nested = [x for x in x0 if isinstance(x, Mapping) or (np.ndim(x) == 1 and not isinstance(x, str))]
         if len(nested) < len(x0):
             raise ValueError(f"x0: {error}") from None
-        return [space.check(point) for point in nested]
+        return [_check_row(space, row, point) for row, point in enumerate(nested)]
+
+
+def _check_row(space: Space, row: int, point: Any) -> Point:
+    try:
+        return space.check(point)
+    except ValueError as error:
+        raise ValueError(f"x0[{row}]: {error}") from None

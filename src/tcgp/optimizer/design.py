@@ -27,7 +27,7 @@ def default_size(method: str, n_parameters: int, n_evals: int | None = None) -> 
     (30, 12, 10)
     """
     most = (PER_PARAMETER_AUTO if method in PORTFOLIOS else PER_PARAMETER) * n_parameters
-    return most if n_evals is None else max(min(most, n_evals // 2), 1)
+    return most if n_evals is None else max(min(most, int(n_evals) // 2), 1)
 
 
 def initial_design(kind: str, n: int, dim: int, rng: np.random.Generator) -> FloatArray:

@@ -217,6 +217,7 @@ class History:
         self.n_stale = self.n_elsewhere = 0
         self._version = 0  # of what was told: one more whenever it changes
         self._told: list[Evaluation] = []  # inside and outside, in order
+        self._region: Region | None = None
         self._forget()
 
     def _forget(self) -> None:
@@ -225,7 +226,7 @@ class History:
         self._codes: dict[tuple[Any, ...], list[float]] = {}  # of all points, evaluated or pending
         self._best: Evaluation | None = None
         # Made when they are asked for, of what has come since. Each is replaced at once: threads may look at any time.
-        self._matrix = _frozen(np.empty((0, self.space.dim)))
+        self._matrix = self._no_codes()
         self._made = self._no_arrays()
 
     @property
@@ -246,9 +247,18 @@ class History:
             del self.given_up[evaluation.id]
             self.outside.append(evaluation)
             return
-        self._take_in(evaluation)
         if evaluation.id is not None:
-            del self.pending[evaluation.id]
+            asked = self.pending.pop(evaluation.id)
+            if asked.x != evaluation.x and all(p.x != asked.x for p in self.pending.values()):
+                del self._codes[tuple(asked.x)]  # what was told is a rounded copy of it: one point, not two
+                self._matrix = self._no_codes()
+        self._take_in(evaluation)
+
+    def restrict(self, region: Region | None) -> None:
+        """Count nothing outside the region as good: it has the known constraints that goals cannot express, too."""
+        self._region = region
+        self._version += 1
+        self._find_best()
 
     def _take_in(self, evaluation: Evaluation) -> None:
         """Use an evaluation inside the space."""
@@ -262,7 +272,7 @@ class History:
         self.check_parameters(space)
         self.former_spaces.append(self.space)
         self._version += 1
-        self.space, self.goals = space, goals
+        self.space, self.goals, self._region = space, goals, None
         self.n_stale = self.n_elsewhere = len(self.proposals)
         self._forget()
         self.evaluations, self.outside = [], []
@@ -301,11 +311,25 @@ class History:
         self.corrections.append(Correction(before, after))
         self._version += 1
         self.n_stale = len(self.proposals)
-        for told in (self._told, self.evaluations, self.outside):
+        for told in (self.evaluations, self.outside):
             if before in told:
                 told[told.index(before)] = after
+        for i, told_first in enumerate(self._told):  # on a step of the space, its point may have moved since
+            if self._is_copy(told_first, before):
+                self._told[i] = replace(after, x=told_first.x)
         if before.x in self._by_point:
             self._by_point[before.x] = after
+        self._find_best()
+
+    def _is_copy(self, told: Evaluation, evaluation: Evaluation) -> bool:
+        """Whether an evaluation is what was told, its point moved onto a step of the space if need be."""
+        if told == evaluation:
+            return True
+        if replace(told, x=evaluation.x) != evaluation or not self.space.contains(told.x):
+            return False
+        return tuple(self.space.check(told.x)) == evaluation.x
+
+    def _find_best(self) -> None:
         self._best = None
         for evaluation in self.evaluations:
             self._compare(evaluation)
@@ -428,7 +452,7 @@ class History:
 
     @property
     def best(self) -> Evaluation | None:
-        """The first of the best evaluations that keep all limits, or None if there is none."""
+        """The first of the best evaluations that keep all constraints, or None if there is none."""
         return self._best
 
     @property
@@ -440,14 +464,15 @@ class History:
     def violations(self) -> FloatArray:
         """How far each success is from keeping all limits, of shape (n,): zero if it does.
 
-        Excesses over a limit are measured in units of their standard deviation over all evaluations.
+        Excesses over a limit are measured in units of their standard deviation over all evaluations; infinite at a
+        point that known constraints do not allow.
         """
         excess = np.maximum(self.excesses, 0.0)
         scale = np.ones(excess.shape[1])
         known = np.isfinite(excess).any(axis=0)
         scale[known] = np.nanstd(self.excesses[:, known], axis=0)
         total = (excess / np.where(scale > 0.0, scale, 1.0)).sum(axis=1)
-        return np.where(np.isnan(total), np.inf, total)
+        return np.where(np.isnan(total) | ~self._arrays().allowed, np.inf, total)
 
     @property
     def successes(self) -> tuple[FloatArray, FloatArray]:
@@ -463,12 +488,21 @@ class History:
         """How far each success lies above each limit, of shape (n, k); negative where the limit is kept."""
         return self._arrays().excesses
 
-    def sample(self, most: int) -> IntArray:
-        """Indices of at most ``most`` successes, in order: the best, a third, and others spread evenly over the run."""
-        y = self.successes[1]
-        if len(y) <= most:
-            return np.arange(len(y))
+    @property
+    def distinct(self) -> IntArray:
+        """Indices of the successes that a model can tell apart, in order: of several with one code, the best."""
+        U, y = self.successes
+        if len(np.unique(U, axis=0)) == len(U):
+            return np.arange(len(U))
         order = np.lexsort([y, self.violations])
+        return np.sort(order[np.unique(U[order], axis=0, return_index=True)[1]])
+
+    def sample(self, most: int) -> IntArray:
+        """Of the `distinct` successes, at most ``most``: the best, a third, and others spread evenly over the run."""
+        rows = self.distinct
+        if len(rows) <= most:
+            return rows
+        order = rows[np.lexsort([self.successes[1][rows], self.violations[rows]])]
         best, others = order[: most // 3], np.sort(order[most // 3 :])
         evenly = np.linspace(0, len(others) - 1, most - len(best)).astype(int)
         return np.sort(np.concatenate([best, others[evenly]]))
@@ -482,8 +516,8 @@ class History:
 
     @property
     def feasible(self) -> BoolArray:
-        """Whether each success keeps all limits, of shape (n,)."""
-        return np.asarray((self.excesses <= 0.0).all(axis=1))
+        """Whether each success keeps all constraints, of shape (n,)."""
+        return np.asarray((self.excesses <= 0.0).all(axis=1)) & self._arrays().allowed
 
     @property
     def failures(self) -> FloatArray:
@@ -496,8 +530,15 @@ class History:
         return len(np.unique(self.successes[1])) > 1
 
     def keeps_limits(self, evaluation: Evaluation) -> bool:
-        """Whether an evaluation succeeded and keeps all limits."""
-        return not evaluation.failed and all(excess <= 0.0 for excess in self._excesses_of(evaluation))
+        """Whether an evaluation succeeded and keeps all limits, at a point that known constraints allow."""
+        return (
+            not evaluation.failed
+            and all(excess <= 0.0 for excess in self._excesses_of(evaluation))
+            and self._allows(evaluation.x)
+        )
+
+    def _allows(self, x: Point) -> bool:
+        return self.goals.allows(x) if self._region is None else bool(self._region.allows([x])[0])
 
     def margins(self, evaluation: Evaluation) -> list[Margin]:
         """How an evaluation that succeeded stands with each limit."""
@@ -535,6 +576,7 @@ class History:
             self._stacked(made.codes, done),
             np.concatenate([made.values, values]),
             np.vstack([made.excesses, excesses.reshape(len(done), len(self.goals.limits))]),
+            np.concatenate([made.allowed, np.array([self._allows(e.x) for e in done], dtype=bool)]),
             self._stacked(made.failures, failed),
             made.version,
         )
@@ -544,7 +586,11 @@ class History:
         """Arrays to which all evaluations are still to be added."""
         none = np.empty((0, self.space.dim))
         no_excesses = np.empty((0, len(self.goals.limits)))
-        return _Arrays(0, none, np.empty(0), no_excesses, none, self._version)
+        return _Arrays(0, none, np.empty(0), no_excesses, np.empty(0, dtype=bool), none, self._version)
+
+    def _no_codes(self) -> FloatArray:
+        """A matrix to which all codes are still to be added."""
+        return _frozen(np.empty((0, self.space.dim)))
 
     def _stacked(self, codes: FloatArray, evaluations: list[Evaluation]) -> FloatArray:
         """The codes, and those of the evaluations below them."""
@@ -577,9 +623,11 @@ class _Arrays:
     codes: FloatArray
     values: FloatArray
     excesses: FloatArray
+    allowed: BoolArray
     failures: FloatArray
     version: int
 
     def __post_init__(self) -> None:
         for array in (self.codes, self.values, self.excesses, self.failures):
             _frozen(array)
+        self.allowed.setflags(write=False)

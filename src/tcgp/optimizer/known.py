@@ -152,7 +152,7 @@ class Known:
 
         if not self.history.has_contrast:
             raise ValueError("a model needs evaluations with at least two different values")
-        U, y = self.history.successes
+        U, y = (array[self.history.distinct] for array in self.history.successes)
         box = [(0.0, 1.0)] * self.space.dim
         model = fit_model(U, y, self.settings.method, bounds=box, rng=self.seed, **self.settings.options)
         return model.over(self.space, negated=self.settings.maximize)

@@ -17,7 +17,7 @@ import numpy as np
 from tcgp import __version__
 from tcgp._text import plain
 from tcgp._typing import RandomState
-from tcgp.goals import describe_point, parameter_names
+from tcgp.goals import Goals, describe_point, parameter_names
 from tcgp.optimizer.history import Evaluation, History, Proposal, Retry, SpaceExhausted
 from tcgp.optimizer.journal import (
     DetachedJournal,
@@ -152,6 +152,8 @@ class Optimizer(Known):
         check_maximizer(settings.maximizer, [*others, *history.goals.known])
         self._begin(parameters, settings.completed(len(parameters)), Streams.of(rng), history, others)
         if journal is not None:
+            if self.region is not None:
+                self.region.check_not_empty()  # before a file is written
             self._start_journal(journal)
 
     def _begin(
@@ -159,15 +161,23 @@ class Optimizer(Known):
     ) -> None:
         self.settings, self.history, self._streams = settings, history, streams
         self._constraints = list(constraints)  # those that are no text
-        self._proposer = self._new_proposer(space)
+        self._use(self._new_proposer(space, history.goals))
         self._n_missing = 0  # constraints that a journal has not kept
         self._journal: Journal | DetachedJournal | None = None
         self._reoffered: deque[Proposal] = deque()
         self.lock = threading.RLock()
 
-    def _new_proposer(self, space: Space) -> Proposer:
-        known = self.history.goals.known
-        return Proposer(space, self.settings, self.history, self._streams, [*known, *self._constraints])
+    def _new_proposer(self, space: Space, goals: Goals) -> Proposer:
+        """What will choose points of the space; ValueError for constraints that do not fit it."""
+        known = [*goals.known, *self._constraints]
+        proposer = Proposer(space, self.settings, self.history, self._streams, known)
+        proposer.region  # noqa: B018  (made here, before anything is changed)
+        return proposer
+
+    def _use(self, proposer: Proposer) -> None:
+        self._proposer = proposer
+        if self._constraints:  # goals know those that are text
+            self.history.restrict(proposer.region)
 
     @classmethod
     def resume(
@@ -285,7 +295,10 @@ class Optimizer(Known):
 
     @atomic
     def enqueue(self, x: object) -> None:
-        """Have `ask` offer the point ``x`` before any of its own, unless it is known already."""
+        """Have `ask` offer the point ``x`` before any of its own, unless it is known already.
+
+        A journal keeps the point when it is offered; enqueue it again if the run is resumed before that.
+        """
         point = self.space.check(x)
         self._proposer.check_allowed(point)
         self._proposer.queue.append(point)
@@ -433,11 +446,12 @@ class Optimizer(Known):
             return
         self._check_open()
         self.history.check_parameters(new)
-        goals, before = self.settings.goals(new), self.space
+        goals, before, last = self.settings.goals(new), self.space, self._proposer
+        proposer = self._new_proposer(new, goals)
         with self._kept({"event": "space", "space": new.to_json()}):
             self.history.change_space(new, goals)
-            last, self._proposer = self._proposer, self._new_proposer(new)
-            self._proposer.continue_from(last)
+            self._use(proposer)
+            proposer.continue_from(last)
             again = (proposal.id for proposal in self._reoffered)
             self._reoffered = deque(self.history.pending[i] for i in again if i in self.history.pending)
         n, n_outside = len(self.evaluations), len(self.history.outside)
@@ -532,14 +546,19 @@ def _is_batch(x: object) -> bool:
         return x.ndim == 2
     if not isinstance(x, list | tuple) or not x:
         return False
-    return all(isinstance(item, list | tuple | np.ndarray | Mapping) for item in x)
+    return all(
+        isinstance(item, list | tuple | Mapping) or (isinstance(item, np.ndarray) and item.ndim > 0)
+        for item in x
+    )
 
 
 def _pairs(x: object, y: object) -> list[tuple[Any, Any]]:
     """Points and their values, of one point or of several."""
     if not _is_batch(x):
         return [(x, y)]
-    if not isinstance(y, Iterable):
+    if hasattr(y, "columns") and hasattr(y, "to_dict"):
+        y = y.to_dict("records")  # a pandas DataFrame: outputs by name
+    if isinstance(y, str | bytes | Mapping) or not isinstance(y, Iterable):
         raise ValueError(f"y must be a list of values, one for each point, got {plain(y)}")
     points, values = list(x), list(y)  # type: ignore[call-overload]
     if len(points) != len(values):

@@ -8,6 +8,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from tcgp._text import did_you_mean, plain
 from tcgp.goals import Goals
 from tcgp.methods.options import check_options
@@ -81,11 +83,14 @@ class Settings:
         check_choice("initial_design", self.initial_design, DESIGNS)
         if self.n_initial is not None:
             check_positive_integer("n_initial", self.n_initial)
+            object.__setattr__(self, "n_initial", int(self.n_initial))
         if not isinstance(self.epsilon, numbers.Real) or not 0.0 < self.epsilon < 1.0:
             raise ValueError(f"epsilon must be a number strictly between 0 and 1, got {plain(self.epsilon)}")
+        object.__setattr__(self, "epsilon", float(self.epsilon))
         if not isinstance(self.options, Mapping):
             raise ValueError(f"options must be a mapping from names to values, got {plain(self.options)}")
-        object.__setattr__(self, "options", dict(self.options))
+        options = {name: v.item() if isinstance(v, np.generic) else v for name, v in self.options.items()}
+        object.__setattr__(self, "options", options)
         try:
             check_options(self.method, options_of(self.method), self.options)
             check_choices(self.options)

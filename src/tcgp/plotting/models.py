@@ -83,10 +83,12 @@ def plot_tpit(model: Model, *, ax: Axes | None = None) -> Axes:
     >>> ax.get_ylabel()
     'weighted share of tPIT ≤ u'
     """
-    below = model.y <= model.threshold
-    ax = _plot_pits(model, model.threshold, below, "tKS-PIT", new_axes(ax))
+    low = model.towards_low
+    below = low.y <= low.threshold
+    ax = _plot_pits(low, low.threshold, below, "tKS-PIT", new_axes(ax))
+    side = "below" if low is model else "above"
     points = "1 point" if below.sum() == 1 else f"{below.sum()} points"
-    ax.set(title=f"PIT below t = {model.threshold:.5g}, {points}", ylabel="weighted share of tPIT ≤ u")
+    ax.set(title=f"PIT {side} t = {model.threshold:.5g}, {points}", ylabel="weighted share of tPIT ≤ u")
     return ax
 
 

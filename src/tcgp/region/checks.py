@@ -195,9 +195,7 @@ def _check_names(space: Space, constraint: Constraint) -> None:
             hint = f"did you mean {near[0]!r}?" if near else f"the parameters are {', '.join(dimensions)}"
             raise ValueError(f'constraints: "{text}" mentions {name!r}, which is no parameter: {hint}')
         dimension = dimensions[name]
-        if isinstance(dimension, Categorical) and not all(
-            isinstance(choice, numbers.Real) for choice in dimension.choices
-        ):
+        if isinstance(dimension, Categorical) and not dimension.numeric:
             raise ValueError(
                 f'constraints: "{text}" computes with {name!r}, whose choices are not all numbers; '
                 f"use a function that returns True or False, such as lambda x: x[{name!r}] != "

@@ -207,6 +207,11 @@ class Region:
         except EmptyRegionError:
             return True
 
+    def check_not_empty(self) -> None:
+        """Raise EmptyRegionError if no point is allowed, as far as can be seen."""
+        if self.points is None:
+            self._cloud  # noqa: B018  (found once, and kept)
+
     def sample(self, n: int, rng: np.random.Generator) -> list[Point]:
         """``n`` points, spread uniformly over the allowed part of the unit cube.
 

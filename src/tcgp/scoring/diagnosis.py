@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +34,10 @@ _LABELS = {
 
 # Occurrence ratios between 1/1.25 and 1.25 are called right: finer differences do not change a decision.
 _CLOSE_TO_ONE = 1.25
+
+# The sides in a text, and what they are where high values are good; a distance that "stays below" a limit has none.
+_OPPOSITE = {"Below": "Above", "below": "above", "low": "high", "lower": "higher", "higher": "lower"}
+_SIDES = re.compile(r"(?<!stays )\b(?:Below|below|low|lower|higher)\b")
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,6 +72,8 @@ class Diagnosis:
         What the text calls them.
     law : Law
         Residual law of the model.
+    above : bool
+        Whether high values are the good ones: "below" is then above, and "low" is high.
     """
 
     threshold: float
@@ -87,13 +94,14 @@ class Diagnosis:
     gp_label: str
     model_label: str
     law: Law
+    above: bool = False
 
     def __repr__(self) -> str:
         verdict = (
             _occurrence_verdict(self.kappa_gp, self.kappa_gp_range) if self.n_below else "nothing to judge by"
         )
         below = f"{self.n_below} of {self.n} points below t = {self.threshold:.6g}"
-        return f"<Diagnosis: {below}; {self.gp_label}: {verdict}>"
+        return self._turned(f"<Diagnosis: {below}; {self.gp_label}: {verdict}>")
 
     def _repr_html_(self) -> str:
         from tcgp.views import ranges, view
@@ -109,7 +117,7 @@ class Diagnosis:
 
     def __str__(self) -> str:
         if self.n_below == 0:
-            return (
+            return self._turned(
                 f"No value lies at or below t = {self.threshold:.6g}: nothing can be said about calibration "
                 "there. Choose a higher threshold (a larger delta)."
             )
@@ -133,7 +141,11 @@ class Diagnosis:
                 f"Only {points} at or below t: too little to judge by. More data, or a higher threshold "
                 "(a larger delta), would give firmer numbers."
             )
-        return "\n".join(lines)
+        return self._turned("\n".join(lines))
+
+    def _turned(self, text: str) -> str:
+        """The text, turned upside down where high values are good."""
+        return _SIDES.sub(lambda side: _OPPOSITE[side[0]], text) if self.above else text
 
     def _shape_verdict(self, tks: float, mean: float) -> str:
         """Where the values below t lie, next to what was predicted."""
@@ -170,6 +182,8 @@ def diagnose(model: Model) -> Diagnosis:
     'Below t = 2598.67 (10 of 40 points, 24 % of the box by weight)'
     """
     gp, own = loo_scores(model, law=Normal()), loo_scores(model)
+    above = model.towards_low is not model
+    model = model.towards_low
     below = model.y <= model.threshold
     weights = model.weights[below]
     # Kish's effective number: what unequal weights leave of the points below t.
@@ -193,6 +207,7 @@ def diagnose(model: Model) -> Diagnosis:
         gp_label=base_label(model),
         model_label=method_label(model.method),
         law=model.law,
+        above=above,
     )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tcgp._typing import ArrayLike, FloatArray
 from tcgp.laws import Law
-from tcgp.models import Model, Prediction
+from tcgp.models import Model, Prediction, reflected
 from tcgp.scoring._arguments import check_values, check_weights
 from tcgp.scoring.occurrence import predicted_probability
 from tcgp.scoring.pit import ks_pit, tks_pit
@@ -82,7 +82,8 @@ def loo_scores(model: Model, *, threshold: float | None = None, law: Law | None 
     Returns
     -------
     Scores
-        Averages over the data are weighted, so that they approximate averages over the box.
+        Averages over the data are weighted, so that they approximate averages over the box. Of a model for which
+        high values are good, they are those of the negated values: "below" is then above.
 
     Examples
     --------
@@ -99,11 +100,16 @@ def loo_scores(model: Model, *, threshold: float | None = None, law: Law | None 
     >>> 0.0 <= scores.tks_pit <= 1.0
     True
     """
-    prediction = leave_one_out_prediction(model, law)
-    t = model.threshold if threshold is None else float(threshold)
-    below = model.y <= t
-    probability = float(model.weights[below].sum() / model.weights.sum())
-    return _scores(prediction, model.y, t, probability, model.weights, prediction, model.y, model.weights)
+    low = model.towards_low
+    sign = 1.0 if low is model else -1.0
+    if law is not None and sign < 0.0:
+        law = reflected(law)
+    prediction = leave_one_out_prediction(low, law)
+    t = low.threshold if threshold is None else sign * float(threshold)
+    below = low.y <= t
+    probability = float(low.weights[below].sum() / low.weights.sum())
+    scores = _scores(prediction, low.y, t, probability, low.weights, prediction, low.y, low.weights)
+    return replace(scores, threshold=sign * t)
 
 
 def test_scores(
@@ -151,16 +157,21 @@ def test_scores(
     >>> 0.0 <= scores.occurrence <= 1.0
     True
     """
-    t = model.threshold if threshold is None else float(threshold)
-    prediction = model.predict(X_test)
-    y = check_values(prediction, y_test)
+    low = model.towards_low
+    sign = 1.0 if low is model else -1.0
+    t = low.threshold if threshold is None else sign * float(threshold)
+    prediction = low.predict(X_test)
+    y = sign * check_values(prediction, y_test)
     if (X_tail is None) != (y_tail is None):
         raise ValueError(
             "X_tail and y_tail must be given together: the points below the threshold, and values."
         )
-    tail, values = (prediction, y) if X_tail is None or y_tail is None else (model.predict(X_tail), y_tail)
+    tail, y_low = prediction, y
+    if X_tail is not None and y_tail is not None:
+        tail = low.predict(X_tail)
+        y_low = sign * check_values(tail, y_tail)
     p = float(np.mean(y <= t)) if probability is None else float(probability)
-    return _scores(prediction, y, t, p, None, tail, check_values(tail, values), None)
+    return replace(_scores(prediction, y, t, p, None, tail, y_low, None), threshold=sign * t)
 
 
 # The name begins with "test", and pytest would collect it wherever it is imported.

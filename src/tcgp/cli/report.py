@@ -62,12 +62,16 @@ def _report_study(options: argparse.Namespace) -> int:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse a place where no page can be written, before anything is run for it."""
+    """Refuse a place where no page can be written, or where another kind of file is, before anything is run for it."""
+    from tcgp.report.writer import may_replace
+
     directory = os.path.dirname(os.path.abspath(path))
     if os.path.isdir(path) or not os.access(directory, os.W_OK):
         raise UsageError(
             f"the report {str(path)!r} cannot be written there; name a file in a directory that exists"
         )
+    if not may_replace(path):
+        raise UsageError(f"the report must be a new file or an HTML page, got another file, {str(path)!r}")
 
 
 def _write(journal: Path, output: Path, refresh: float | None) -> None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 import json
 import math
+import os
+import stat
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from tcgp._files import write_atomically
 from tcgp.cli.campaigns import (
     describe_corrections,
     describe_counts,
@@ -25,6 +29,7 @@ from tcgp.cli.campaigns import (
 )
 from tcgp.cli.console import DONE, UsageError, show
 from tcgp.optimizer import Campaign, Evaluation
+from tcgp.optimizer.journal import is_journal
 from tcgp.optimizer.kept_file import is_in_use
 
 __all__ = ["run"]
@@ -35,6 +40,7 @@ def run(options: argparse.Namespace) -> int:
     journal = find_journal(options.journal)
     campaign = read(journal)
     if options.csv is not None:
+        _check_replaceable(options.csv, journal)
         _write_csv(campaign, options.csv)
     activity = _Activity.of(journal, campaign)
     if options.json:
@@ -59,8 +65,10 @@ class _Activity:
         from tcgp.programs.simulator import is_under_way
 
         history, runs = campaign.history, journal.absolute().parent / "runs"
-        names = {number: run_name(number, history.n_retries(number)) for number in history.pending}
-        running = [number for number, name in names.items() if is_under_way(runs, name)]
+        mark = campaign.header.get("campaign")
+        asked = [*history.pending, *history.given_up]
+        names = {number: run_name(number, history.n_retries(number)) for number in asked}
+        running = [number for number, name in names.items() if is_under_way(runs, name, mark)]
         return cls(is_in_use(journal), running, journal.stat().st_mtime)
 
     def __str__(self) -> str:
@@ -146,14 +154,28 @@ def _point(campaign: Campaign, evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
+def _check_replaceable(path: str, journal: Path) -> None:
+    """Refuse a table in the place of a journal or of a spec, which nobody could restore."""
+    same = os.path.exists(path) and os.path.samefile(path, journal)
+    if same or is_journal(path) or (path.endswith(".toml") and os.path.exists(path)):
+        what = "spec" if path.endswith(".toml") else "journal"
+        raise UsageError(f"--csv must name a new file or a table, got the {what} {path!r}")
+
+
 def _write_csv(campaign: Campaign, path: str) -> None:
     """One row per evaluation; cells are empty where there is no value."""
     from tcgp.optimizer.result import columns_of, rows_of  # loads SciPy
 
+    table = io.StringIO(newline="")
+    writer = csv.writer(table)
+    writer.writerow(columns_of(campaign.history))
+    writer.writerows(row.values() for row in rows_of(campaign.history))
     try:
-        with open(path, "w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(columns_of(campaign.history))
-            writer.writerows(row.values() for row in rows_of(campaign.history))
+        if os.path.lexists(path) and not stat.S_ISREG(
+            os.lstat(path).st_mode
+        ):  # /dev/stdout must stay what it is
+            Path(path).write_text(table.getvalue(), encoding="utf-8", newline="")
+        else:
+            write_atomically(path, table.getvalue())
     except OSError as error:
         raise UsageError(f"{path!r} cannot be written: {error.strerror}") from None

@@ -12,6 +12,7 @@ import codecs
 import json
 import logging
 import os
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -33,12 +34,16 @@ __all__ = [
     "JournalRescued",
     "Record",
     "check_path",
+    "is_journal",
     "read_journal",
     "uninterrupted",
 ]
 
 FORMAT = "tcgp-journal"
 VERSION = 1
+
+# With the spaces that whoever reformats JSON may leave out.
+_BEGINNING = re.compile(rb"(?:%b)?" % codecs.BOM_UTF8 + rb'\s*\{\s*"format"\s*:\s*"tcgp-journal"')
 
 _INTERRUPTS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
@@ -195,6 +200,17 @@ def read_journal(path: str | os.PathLike[str]) -> Record:
     if record is None:
         raise JournalError(f"the journal {str(path)!r} is empty")
     return record
+
+
+def is_journal(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins as a journal does; False for what is no file or cannot be read."""
+    if not os.path.isfile(path):  # to look into a pipe would take from it
+        return False
+    try:
+        with open(path, "rb") as file:
+            return _BEGINNING.match(file.read(256)) is not None
+    except OSError:
+        return False
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from tcgp._files import write_atomically
 from tcgp.optimizer import Optimizer
 from tcgp.report.data import State, report_data
 from tcgp.report.page import render
+from tcgp.report.writer import check_place
 from tcgp.space import Categorical, Dimension, Integer, Real, Space
 
 __all__ = ["report_from_study"]
@@ -32,7 +33,7 @@ def report_from_study(
     study : optuna.Study
         With one objective.
     path : str or os.PathLike
-        File to write.
+        File to write: a new one, or an HTML page, which is replaced.
     method : str
         Model of the trials; see `tcgp.fit_model`. The default is the paper's, for any sampler.
     title : str, optional
@@ -42,6 +43,7 @@ def report_from_study(
 
     from tcgp.integrations.optuna import constraints_of
 
+    check_place(path)
     if len(study.directions) > 1:
         raise ValueError(f"study must have one objective, got one with {len(study.directions)}")
     trials = study.get_trials(deepcopy=False)

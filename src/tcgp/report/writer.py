@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import logging
 import os
 import re
@@ -13,11 +14,19 @@ from pathlib import Path
 from tcgp._files import write_atomically
 from tcgp._text import plain
 from tcgp.optimizer import Optimizer
-from tcgp.optimizer.journal import read_journal
+from tcgp.optimizer.journal import JournalError, read_journal
 from tcgp.report.data import State, report_data
 from tcgp.report.page import render
 
-__all__ = ["HEARTBEAT", "Reporter", "check_place", "renew", "report_from_journal", "report_from_optimizer"]
+__all__ = [
+    "HEARTBEAT",
+    "Reporter",
+    "check_place",
+    "may_replace",
+    "renew",
+    "report_from_journal",
+    "report_from_optimizer",
+]
 
 logger = logging.getLogger("tcgp")
 
@@ -66,6 +75,7 @@ class Reporter:
     def __init__(
         self, path: str | os.PathLike[str], optimizer: Optimizer, n_evals: int | None = None
     ) -> None:
+        _check_apart(path, optimizer)
         check_place(path)
         self.path = Path(path)
         self._optimizer, self._n_evals = optimizer, n_evals
@@ -130,12 +140,38 @@ class Reporter:
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
-    """Refuse a report that is a directory, or in a directory that does not exist."""
+    """Refuse a report that is a directory or in none that exists, and one that would replace another kind of file."""
     place = Path(path)
     if place.is_dir() or not place.absolute().parent.is_dir():
         raise ValueError(
             f"report must be a file in a directory that exists, got {plain(str(path))}; create the directory first"
         )
+    if not may_replace(path):
+        raise ValueError(f"report must be a new file or an HTML page, got another file, {plain(str(path))}")
+
+
+def may_replace(path: str | os.PathLike[str]) -> bool:
+    """Whether a page may be written there: nothing is there, or an HTML page, or an empty file.
+
+    A journal or a spec is none of these, and nobody could restore it.
+    """
+    if not os.path.exists(path):
+        return True
+    if not os.path.isfile(path):  # a device or a pipe, which a file would replace
+        return False
+    try:
+        with open(path, "rb") as file:
+            start = file.read(256).removeprefix(codecs.BOM_UTF8).lstrip().lower()
+    except OSError:
+        return False
+    return not start or start.startswith((b"<!doctype html", b"<html"))
+
+
+def _check_apart(path: str | os.PathLike[str], optimizer: Optimizer) -> None:
+    """Refuse a report in the place of the run's own journal."""
+    journal = optimizer.journal
+    if journal is not None and all(map(os.path.exists, (path, journal))) and os.path.samefile(path, journal):
+        raise JournalError(f"report must be another file than the journal, got {plain(str(path))} for both")
 
 
 def report_from_optimizer(
@@ -147,7 +183,7 @@ def report_from_optimizer(
     ----------
     optimizer : Optimizer
     path : str or os.PathLike
-        File to write.
+        File to write: a new one, or an HTML page, which is replaced.
     title : str, optional
         Title of the page; the name of the file by default.
 
@@ -159,6 +195,7 @@ def report_from_optimizer(
     >>> result = tcgp.minimize(lambda x: x[0] ** 2, [(-1.0, 1.0)], n_evals=8, rng=0)
     >>> report_from_optimizer(result.optimizer, pathlib.Path(tempfile.mkdtemp()) / "run.html")
     """
+    check_place(path)
     data = report_data(optimizer, _standing(), title=title or _title(Path(path)), fit=True)
     write_atomically(path, render(data))
 
@@ -173,7 +210,7 @@ def report_from_journal(
     journal : str or os.PathLike
         Journal of `tcgp.minimize`, `tcgp.Optimizer` or the command line; it is only read.
     path : str or os.PathLike
-        File to write.
+        File to write: a new one, or an HTML page, which is replaced.
     refresh : float, optional
         Reload the page after this many seconds, for a report that is updated repeatedly.
 
@@ -188,6 +225,7 @@ def report_from_journal(
     ... )
     >>> report_from_journal(folder / "run.jsonl", folder / "run.html")
     """
+    check_place(path)
     data = report_data(
         Optimizer.read(journal),
         _standing(refresh),

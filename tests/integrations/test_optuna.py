@@ -468,6 +468,62 @@ def test_conditional_parameters_are_drawn_and_the_common_ones_modelled():
     assert study.best_value < 1.0
 
 
+def _classifier(trial):
+    """The common parameter has three values; what else there is depends on it."""
+    kind = trial.suggest_categorical("kind", ["good", "bad", "worse"])
+    offset = {"good": 0.0, "bad": 0.5, "worse": 10.0}[kind]
+    return offset + (trial.suggest_float(f"rate of {kind}", 0.0, 1.0) - 0.3) ** 2
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+@pytest.mark.parametrize("seed", range(3))
+def test_common_parameters_with_few_values_are_repeated_where_they_are_good(seed, direction):
+    """Each of the points was tried in the startup: nothing but repeats is left."""
+    study = _study(10, seed=seed, direction=direction)
+    sign = 1.0 if direction == "minimize" else -1.0
+    study.optimize(lambda trial: sign * _classifier(trial), n_trials=40)
+    chosen = [trial.params["kind"] for trial in study.trials[10:]]
+    assert chosen.count("good") >= 20
+    assert sign * study.best_value < 0.01
+
+
+def test_a_good_point_is_repeated_before_all_others_have_been_tried():
+    def objective(trial):
+        n = trial.suggest_int("n", 0, 99)
+        return abs(n - 40) + 0.5 * trial.suggest_float("even" if n % 2 == 0 else "odd", 0.0, 1.0)
+
+    study = _study(10)
+    study.optimize(objective, n_trials=40)
+    chosen = [trial.params["n"] for trial in study.trials[25:]]
+    assert chosen.count(40) >= 8
+
+
+def test_repeats_avoid_points_that_violate_constraints_or_fail():
+    def objective(trial):
+        value = _classifier(trial)
+        if trial.params["kind"] == "worse":
+            raise RuntimeError("out of memory")
+        return value
+
+    def constraints(trial):
+        return [1.0 if trial.params["kind"] == "good" else -1.0]
+
+    study = _study(10, constraints_func=constraints)
+    study.optimize(objective, n_trials=30, catch=(RuntimeError,))
+    chosen = [trial.params["kind"] for trial in study.trials[10:]]
+    assert chosen.count("bad") >= 15
+
+
+def test_parameters_sampled_at_random_are_mentioned_once(caplog):
+    study = _study()
+    study.optimize(_bowl, n_trials=3)
+    assert not caplog.records
+    study = _study()
+    study.optimize(_classifier, n_trials=8)
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "is sampled at random, because not all trials have it" in caplog.text
+
+
 @pytest.mark.parametrize(
     "distribution",
     [

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from tcgp.integrations._repeats import best_repeat
 from tcgp.integrations.stateless import ask, told
 from tcgp.optimizer import Settings, SpaceExhausted, check_positive_integer, check_seed
 from tcgp.optimizer.history import SAME_POINT, Proposal
@@ -49,6 +50,9 @@ logger = logging.getLogger("tcgp")
 
 # System attributes of a trial: its point, whether the point is final, and the state of the model.
 POINT, SETTLED, STATE = "tcgp:point", "tcgp:settled", "tcgp:state"
+
+# Source of a proposal that repeats the point of another trial.
+REPEAT = "repeat"
 
 # Optuna stores constraint values as a list under this key, or one value under "constraints:name".
 CONSTRAINTS = "constraints"
@@ -105,7 +109,9 @@ class TailCalibratedSampler(BaseSampler):
     ``study.best_trial`` is the best trial that Optuna considers feasible.
 
     Conditional parameters, which not all completed trials have, and parameters whose range changes are sampled at
-    random, independently of the others.
+    random, independently of the others. The value at a point of the common parameters then depends on chance. If there
+    are finitely many such points, a trial may repeat one: the one with the largest expected improvement, given the mean
+    and the spread of its values, unless the model expects more from a new point.
 
     Examples
     --------
@@ -148,6 +154,7 @@ class TailCalibratedSampler(BaseSampler):
         }
         Settings(**self._settings)  # report invalid settings here, not in the middle of a study
         self._seed = _fresh_seed() if seed is None else check_seed("seed", seed)
+        self._has_warned = False
 
     def reseed_rng(self) -> None:
         """Draw another seed."""
@@ -178,6 +185,7 @@ class TailCalibratedSampler(BaseSampler):
     ) -> Any:
         """Sample one parameter uniformly over its range, independently of the others."""
         _refuse_several_objectives(study)
+        self._warn_of_random_parameter(study, trial, param_name)
         rng = np.random.default_rng([self.seed_for(trial), zlib.crc32(param_name.encode())])
         return _draw(param_distribution, rng)
 
@@ -203,7 +211,7 @@ class TailCalibratedSampler(BaseSampler):
         )
 
     def _choose(self, study: Study, trial: FrozenTrial, parameters: Parameters) -> dict[str, Any]:
-        """Return parameter values that no other trial has, as long as there are any."""
+        """Return parameter values that no other trial has, unless repeating them is worth more or none are left."""
         log = TrialLog(study, trial)
         seed = self.seed_for(trial)
         settled = False
@@ -216,7 +224,7 @@ class TailCalibratedSampler(BaseSampler):
                 (x,) = parameters.space.sample(1, np.random.default_rng(seed))
                 return parameters.from_point(x)
             log.write(POINT, parameters.to_internal(proposal.x))
-            settled = self.settle(study, trial, parameters, proposal.x)
+            settled = proposal.source == REPEAT or self.settle(study, trial, parameters, proposal.x)
         log.write(SETTLED, True)
         self._record(study, log, parameters, proposal, state)
         return parameters.from_point(proposal.x)
@@ -224,7 +232,10 @@ class TailCalibratedSampler(BaseSampler):
     def propose_point(
         self, study: Study, parameters: Parameters, others: Sequence[FrozenTrial], seed: int
     ) -> tuple[Proposal, dict[str, Any] | None]:
-        """Propose a point, given the other trials; return it with the new state of the model."""
+        """Propose a point, given the other trials; return it with the new state of the model.
+
+        The source of the proposal is ``REPEAT`` if it is a point of another trial.
+        """
         sign = _sign(study)
         complete = [other for other in others if other.state == TrialState.COMPLETE]
         limits = sorted({key for other in complete for key in constraints_of(other)})
@@ -243,15 +254,29 @@ class TailCalibratedSampler(BaseSampler):
                 pending.append(x)
         names = [*parameters.names, *(f"{CONSTRAINTS}:{key}" for key in limits)]
         state = latest_state(others, names, n=len(evaluations))
-        proposal, new = ask(
-            parameters.space,
-            evaluations,
-            pending,
-            seed=seed,
-            state=state,
-            settings=self._settings,
-            n_limits=len(limits),
-        )
+        again = None
+        if len(evaluations) >= self._settings["n_initial"] and parameters.may_repeat(complete):
+            repeat = best_repeat(evaluations)
+            if repeat is not None:
+                x, log_ei = repeat
+                trace = {"log_ei": log_ei} if math.isfinite(log_ei) else {}
+                again = Proposal(len(others), x, REPEAT, trace)
+        try:
+            proposal, new = ask(
+                parameters.space,
+                evaluations,
+                pending,
+                seed=seed,
+                state=state,
+                settings=self._settings,
+                n_limits=len(limits),
+            )
+        except SpaceExhausted:
+            if again is None:
+                raise
+            return again, None
+        if again is not None and _log_improvement(again) > _log_improvement(proposal):
+            proposal = again
         return proposal, new and {"names": names, "told": len(evaluations), **new}
 
     def settle(self, study: Study, trial: FrozenTrial, parameters: Parameters, x: Point) -> bool:
@@ -280,6 +305,18 @@ class TailCalibratedSampler(BaseSampler):
             if not undecided or time.monotonic() > deadline:
                 return False
             time.sleep(_POLL)
+
+    def _warn_of_random_parameter(self, study: Study, trial: FrozenTrial, name: str) -> None:
+        """Say once that the model does not choose all parameters."""
+        complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+        if self._has_warned or not complete or name in self.infer_relative_search_space(study, trial):
+            return
+        self._has_warned = True
+        logger.warning(
+            "the parameter %r is sampled at random, because not all trials have it or no model can represent its "
+            "range; so are others like it",
+            name,
+        )
 
     def _record(
         self,
@@ -334,6 +371,16 @@ class Parameters:
             )
         except (ValueError, TypeError, OverflowError):  # the trial had other ranges or choices
             return None
+
+    def may_repeat(self, complete: Iterable[FrozenTrial]) -> bool:
+        """Return whether there are finitely many points, and completed trials have parameters outside this space."""
+        if not math.isfinite(self.space.size):
+            return False
+        return any(
+            name not in self.distributions and not distribution.single()
+            for trial in complete
+            for name, distribution in trial.distributions.items()
+        )
 
     def is_at(self, trial: FrozenTrial, code: Any) -> bool:
         """Return whether a trial is at the point with this code."""
@@ -397,6 +444,16 @@ def _holds(distribution: BaseDistribution, internal: float) -> bool:
     if isinstance(distribution, CategoricalDistribution):
         return 0 <= internal < len(distribution.choices)
     return True
+
+
+def _log_improvement(proposal: Proposal) -> float:
+    """Return the log expected improvement of a proposal; infinite if it was not a question of improvement."""
+    trace = proposal.trace or {}
+    if proposal.source != REPEAT and trace.get("best") is None:
+        return math.inf
+    if trace.get("log_ei") is None:
+        return -math.inf
+    return float(trace["log_ei"]) + float(trace.get("log_feasible") or 0.0)
 
 
 def latest_state(trials: Iterable[FrozenTrial], names: list[str], n: int) -> dict[str, Any] | None:

@@ -495,6 +495,37 @@ def test_samples_have_generalized_normal_marginals_and_the_dependence_of_the_gp(
     assert stats.spearmanr(r[:, 0], r[:, 1]).statistic == pytest.approx(expected, abs=0.05)
 
 
+@pytest.mark.parametrize("dtype", [torch.double, torch.float])
+@pytest.mark.parametrize("unit", [1.0, 1e-3, 1e-5])
+def test_samples_keep_their_law_in_small_units(unit, dtype):
+    """GPyTorch raises variances below 1e-10 (1e-6 in float32), but not in what it draws."""
+    X = torch.linspace(0.0, 1.0, 6, dtype=dtype)[:, None]
+    Y = unit * (6.0 * X).sin()
+    gp = SingleTaskGP(X, Y, train_Yvar=torch.full_like(Y, (1e-2 * unit) ** 2))
+    law = GeneralizedNormal(0.5, 0.1)
+    x = torch.tensor([[0.1], [0.5], [0.93]], dtype=dtype)
+    sampler = SobolQMCNormalSampler(torch.Size([2**12]), seed=0)
+    for points in (x[:, None, :], x):  # one at a time, and jointly
+        posterior = TailCalibratedModel(gp, law).posterior(points)
+        covariance = gp.posterior(points).distribution.covariance_matrix
+        sd = covariance.diagonal(dim1=-2, dim2=-1).sqrt().unsqueeze(-1)
+        r = (sampler(posterior) - posterior.mean) / sd
+        share = float((r.abs() > 3.0).float().mean())
+        # P(|R| > 3) = 0.027; quasi-Monte Carlo with 4096 points at three places.
+        assert share == pytest.approx(2.0 * float(law.cdf(torch.tensor(-3.0))), abs=0.004)
+        sampler = SobolQMCNormalSampler(torch.Size([2**12]), seed=0)
+
+
+def test_samples_at_data_stay_near_the_mean():
+    """Where the variance is rounding, GPyTorch adds 1e-8 to it before it draws: the residuals are normal still."""
+    X, y = _data()
+    posterior = TailCalibratedModel(_torch_gp(X, y), GeneralizedNormal(0.5, 0.1)).posterior(torch.tensor(X))
+    with manual_seed(0):
+        samples = posterior.rsample(torch.Size([16]))
+    # 320 samples; the law exceeds 12 standard deviations once in 5,000 times.
+    torch.testing.assert_close(samples, posterior.mean.expand_as(samples), rtol=0.0, atol=12e-4)
+
+
 def test_monte_carlo_improvement_approaches_the_analytic_one():
     X, y = _data()
     gp = _torch_gp(X, y)

@@ -515,7 +515,12 @@ class GeneralizedNormalPosterior(Posterior):
         )
 
     def _from_gaussian(self, samples: Tensor) -> Tensor:
-        return self.mean + self.scale * self.law.from_normal((samples - self.mean) / self.scale)
+        # The scale of the root from which GPyTorch has drawn them, not that of its variance: it raises the variance to
+        # 1e-10 (1e-6 in float32), and the residuals of a GP in small units would all seem to be near 0.
+        root = self.gaussian.distribution.lazy_covariance_matrix.root_decomposition().root.to_dense()
+        variance = root.square().sum(dim=-1, keepdim=True)
+        sd = variance.clamp_min(torch.finfo(variance.dtype).tiny).sqrt()
+        return self.mean + sd * self.law.from_normal((samples - self.mean) / sd)
 
     @property
     def device(self) -> torch.device:

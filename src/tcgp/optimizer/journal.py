@@ -2,8 +2,8 @@
 
 The first line is a header that says what is optimized and how; each further line is one event: an ``ask``, a
 ``tell``, or a ``correct`` that takes the place of a ``tell``. Every line is written at once and synced to disk
-before the run goes on, so that a crash costs at most the line being written. That torn line is cut off when the
-file is opened again; any other damage is refused.
+before the run goes on, so that a crash costs at most the line being written. That torn line has no line end, or zero
+bytes in it. It is moved to a file of its own when the journal is opened again; any other damage is refused.
 """
 
 from __future__ import annotations
@@ -142,10 +142,14 @@ class Journal:
         record, n_sound = _parse(raw, self.path)
         if n_sound < len(raw):
             torn = raw[n_sound:]
+            place = self._file.cut(n_sound)
+            kept = "dropped" if place is None else f"moved to {str(place)!r}"
             logger.warning(
-                "the last line of the journal %s was torn by a crash and is dropped: %r", self.path, torn[:80]
+                "the last line of the journal %s was torn by a crash and is %s: %r",
+                self.path,
+                kept,
+                torn[:80],
             )
-            self._file.truncate(n_sound)
         elif raw and not raw.endswith(b"\n"):
             self._file.append(b"\n")
         return record
@@ -251,13 +255,13 @@ def _parse(raw: bytes, path: Path) -> tuple[Record | None, int]:
             continue
         item = _loads(text)
         if item is None:
-            if number == len(lines) and (number > 1 or _is_torn_header(text)):
+            if number == len(lines) and _is_torn(line) and (number > 1 or _is_torn_header(text)):
                 break
-            if number == 1:
+            if number == 1 and _BEGINNING.match(text) is None:
                 raise JournalError(f"{str(path)!r} is not a journal of tcgp: choose another file")
             raise JournalError(
                 f"the journal {str(path)!r} is damaged: line {number} is not a JSON object; "
-                "restore the file from a backup, or delete that line and those after it"
+                "correct it, restore the file from a backup, or delete that line and those after it"
             )
         parsed.append((number, item))
         n_sound += len(line)
@@ -286,6 +290,11 @@ def _loads(line: bytes) -> dict[str, Any] | None:
 def _refuse_constant(name: str) -> None:
     """JSON has no NaN and no Infinity."""
     raise ValueError(name)
+
+
+def _is_torn(line: bytes) -> bool:
+    """Whether a broken line is the work of a crash: it has no end, or zeros that a file system left."""
+    return not line.endswith((b"\n", b"\r")) or b"\0" in line
 
 
 def _is_torn_header(line: bytes) -> bool:

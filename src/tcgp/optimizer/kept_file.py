@@ -124,15 +124,34 @@ class KeptFile:
             # Whoever is told that it is written can rely on it: it is in the file with this name, here and now.
             self._rescue_if_changed(b"")
 
-    def truncate(self, size: int) -> None:
-        """Cut the file to its first ``size`` bytes."""
+    def cut(self, size: int) -> Path | None:
+        """Cut the file to its first ``size`` bytes, and move the others to a file of their own.
+
+        Returns
+        -------
+        pathlib.Path or None
+            That file; None if there is nothing but zeros and blanks to move, or if no file can be made.
+        """
         with self._guard:
             self.check_open()
             assert self._fd is not None
+            place = self._set_aside(self.content[size:])
             os.ftruncate(self._fd, size)
             os.fsync(self._fd)
             del self._content[size:]
             self._changed = os.fstat(self._fd).st_mtime_ns
+            return place
+
+    def _set_aside(self, content: bytes) -> Path | None:
+        """Keep what is cut off in a new file, if it may be of use and a file can be made."""
+        if not content.strip(b"\0\r\n\t "):
+            return None
+        try:
+            fd, place = _new_beside(self._place, content, "torn")
+        except OSError:
+            return None
+        os.close(fd)
+        return place
 
     def sync_name(self) -> None:
         """Make the name of a new file survive a power cut too, where the system can."""
@@ -227,23 +246,23 @@ def _open(path: Path) -> int:
         raise JournalError(f"the journal {str(path)!r} cannot be opened: {reason}") from error
 
 
-def _new_beside(place: Path, content: bytes) -> tuple[int, Path]:
+def _new_beside(place: Path, content: bytes, kind: str = "rescue") -> tuple[int, Path]:
     """A new file with this content, open and locked: beside another or, if that fails, where temporary files go."""
     failure: OSError | None = None
     for directory in (place.parent, Path(tempfile.gettempdir())):
         try:
-            return _new_file((directory / name for name in _rescue_names(place.name)), content)
+            return _new_file((directory / name for name in _names_beside(place.name, kind)), content)
         except OSError as error:
             failure = failure or error
     assert failure is not None
     raise failure
 
 
-def _rescue_names(name: str) -> Iterator[str]:
-    """Names for rescue files, those before that of a rescue file passed over."""
-    match = re.fullmatch(r"(.*)\.rescue-(\d+)", name, re.DOTALL)
+def _names_beside(name: str, kind: str) -> Iterator[str]:
+    """Names for files of a kind; for a rescue file of a rescue file, those after its own."""
+    match = re.fullmatch(rf"(.*)\.{kind}-(\d+)", name, re.DOTALL)
     base, number = (match[1], int(match[2])) if match else (name, 0)
-    return (f"{base}.rescue-{i}" for i in itertools.count(number + 1))
+    return (f"{base}.{kind}-{i}" for i in itertools.count(number + 1))
 
 
 def _new_file(names: Iterable[Path], content: bytes) -> tuple[int, Path]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from ax import ChoiceParameterConfig, Client, RangeParameterConfig
 from ax.adapter.registry import Generators
+from ax.core.experiment import Experiment
 from ax.core.parameter import ChoiceParameter, ParameterType, RangeParameter
 from ax.core.parameter_constraint import ParameterConstraint
 from ax.core.search_space import SearchSpace
@@ -18,6 +19,7 @@ from ax.generation_strategy.transition_criterion import MinTrials
 from tcgp.integrations.ax import Parameters, TailCalibratedNode
 from tcgp.methods.portfolio import members_of
 from tcgp.region import Region
+from tcgp.space import Space
 
 FLOATS = [
     RangeParameterConfig(name="x", bounds=(-2.0, 2.0), parameter_type="float"),
@@ -237,6 +239,60 @@ def test_rounding_to_digits_does_not_lead_across_a_parameter_constraint():
     points = [read.from_point(x) for x in region.sample(200, np.random.default_rng(0))]
     assert all(point["x"] + point["y"] <= 0.55 for point in points)
     assert {point["x"] for point in points} == {0.0, 0.1, 0.2, 0.3, 0.4, 0.5}
+
+
+def _rounded(lower, upper, digits, log_scale=False):
+    return RangeParameter("x", ParameterType.FLOAT, lower, upper, digits=digits, log_scale=log_scale)
+
+
+@pytest.mark.parametrize("log_scale", [False, True])
+def test_parameters_with_digits_are_never_repeated(log_scale):
+    """Ax would put a Sobol point in the place of a repeated one."""
+    client, node = _client()
+    space = SearchSpace([_rounded(0.1, 2.0, 1, log_scale)])
+    experiment = Experiment(search_space=space, optimization_config=client._experiment.optimization_config)
+    client.set_experiment(experiment)
+    client.set_generation_strategy(GenerationStrategy(nodes=[node], name="tcgp"))
+    asked = _run(client, lambda values: (values["x"] - 0.34) ** 2, 16)
+    assert _distinct(asked) == 16
+    assert {0.3, 0.4} <= {values["x"] for values in asked[:10]}
+    nodes = {trial.generator_run._generation_node_name for trial in experiment.trials.values()}
+    assert nodes == {"TailCalibrated"}
+    assert len(node.trace) == 10
+
+
+@pytest.mark.parametrize(
+    ("parameter", "values"),
+    [
+        (_rounded(0.1, 0.5, 1), [0.1, 0.2, 0.3, 0.4, 0.5]),
+        (_rounded(0.16, 0.47, 1), [0.2, 0.3, 0.4, 0.5]),  # Ax rounds the bounds, too
+        (_rounded(-13.0, 21.0, -1), [-10.0, 0.0, 10.0, 20.0]),
+        (_rounded(0.28, 0.33, 1), [0.3]),
+        (_rounded(0.1, 0.4, 1, log_scale=True), [0.1, 0.2, 0.3, 0.4]),
+    ],
+)
+def test_digits_leave_the_rounded_values_only(parameter, values):
+    read = Parameters(SearchSpace([parameter]))
+    points = list(read.space.points())
+    assert [read.from_point(x)["x"] for x in points] == values
+    assert [read.point_of({"x": value}) for value in values] == points
+    assert read.point_of({"x": values[0] + 0.04}) is None
+
+
+@pytest.mark.parametrize("digits", [6, 20, 400])
+def test_fine_digits_leave_a_range(digits):
+    read = Parameters(SearchSpace([_rounded(0.1, 0.5, digits)]))
+    assert read.space == Space([(0.1, 0.5)])
+
+
+def test_constraints_on_rounded_values_are_those_of_ax():
+    parameters = [RangeParameter(name, ParameterType.FLOAT, 0.0, 1.0, digits=1) for name in "xy"]
+    constraint = ParameterConstraint("x + y <= 0.7")
+    read = Parameters(SearchSpace(parameters, [constraint]))
+    points = list(read.space.points())
+    allowed = Region(read.space, read.constraints).allows(points)
+    assert allowed.tolist() == [constraint.check(read.from_point(x)) for x in points]
+    assert allowed.sum() == 36
 
 
 def test_outcome_constraints_are_learned():

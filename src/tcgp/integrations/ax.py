@@ -16,7 +16,17 @@ from tcgp.expressions import parse_constraint
 from tcgp.integrations.stateless import ask, told
 from tcgp.optimizer import Settings, SpaceExhausted, check_positive_integer, check_seed
 from tcgp.optimizer.history import Evaluation
-from tcgp.space import Categorical, Dimension, Integer, Point, Real, Space, parameter_names
+from tcgp.space import (
+    LARGEST_RANGE,
+    ON_STEP,
+    Categorical,
+    Dimension,
+    Integer,
+    Point,
+    Real,
+    Space,
+    parameter_names,
+)
 
 try:
     from ax.core.data import Data
@@ -42,6 +52,9 @@ __all__ = ["TailCalibratedNode"]
 
 # Steps are often exactly at a bound, which the rounding of their sum must not forbid. Ax itself allows 1e-8 more.
 _ROUNDING = 1e-9
+
+# No point is proposed nearer to another than this share of the range: finer digits never make two points equal.
+_FINE = 1e-5
 
 
 @dataclass(init=False)
@@ -78,7 +91,9 @@ class TailCalibratedNode(ExternalGenerationNode):
     -----
     The model is fitted to completed trials. Running, abandoned and early-stopped trials have no value. The model uses
     its own prediction instead, so that their neighbourhood is not proposed again. Failed trials lower the predicted
-    probability of success nearby. Ordered numeric choices are treated as steps, other choices as categories.
+    probability of success nearby. Ordered numeric choices are treated as steps, other choices as categories. A float
+    parameter with ``digits`` takes only the rounded values; trials with others are ignored, as are trials outside the
+    search space.
 
     Proposed points always satisfy the parameter constraints. Outcome constraints are learned: each has its own model,
     and the criterion is weighted by the probability that all of them hold. A completed trial without the metrics of a
@@ -214,7 +229,7 @@ CORE_DECODER_REGISTRY["TailCalibratedNode"] = TailCalibratedNode
 
 
 class Parameters:
-    """An Ax search space as a `Space`: choices are numbered, fixed and derived parameters are omitted."""
+    """An Ax search space as a `Space`: choices and steps are numbered, fixed and derived parameters are omitted."""
 
     def __init__(self, search_space: SearchSpace) -> None:
         if search_space.is_hierarchical:
@@ -245,7 +260,7 @@ class Parameters:
             for name, weight in constraint.constraint_dict.items()
         )
         bound = float(constraint.bound)
-        if any(isinstance(parameter, ChoiceParameter) for parameter in involved):
+        if any(isinstance(parameter, ChoiceParameter) or _step(parameter) for parameter in involved):
             bound += _ROUNDING
         parsed = parse_constraint(f"{terms} <= {bound!r}", parameter_names(self.space))
         known: list[Any] = [replace(part, text=str(constraint)) for part in parsed]
@@ -292,6 +307,10 @@ def _dimension(parameter: Parameter) -> Dimension:
         raise UnsupportedError(f"TailCalibratedNode handles no logit scale: {parameter.name!r}")
     if parameter.python_type is int:
         return Integer(parameter.lower, parameter.upper, log=parameter.log_scale)
+    step = _step(parameter)
+    if step is not None:
+        low, high = (_place(bound, step) for bound in (parameter.lower, parameter.upper))
+        return Integer(low, high, log=parameter.log_scale)
     return Real(parameter.lower, parameter.upper, log=parameter.log_scale)
 
 
@@ -299,22 +318,52 @@ def _is_stepped(parameter: ChoiceParameter) -> bool:
     return bool(parameter.is_ordered and parameter.is_numeric)
 
 
+def _step(parameter: RangeParameter) -> float | None:
+    """Return the distance between the values of a float parameter with digits, which are multiples of it.
+
+    None without digits, and where they are too fine to matter; on a logarithmic scale they matter at the lower end.
+    """
+    if parameter.digits is None or parameter.python_type is int:
+        return None
+    step, finest = float(f"1e{-parameter.digits}"), _FINE * (parameter.upper - parameter.lower)
+    if step == 0.0 or max(abs(parameter.lower), abs(parameter.upper)) / step >= LARGEST_RANGE:
+        return None
+    return step if parameter.log_scale or step > finest else None
+
+
+def _place(value: float, step: float) -> int:
+    """Return the number of the step on which a value lies; ValueError if it lies on none."""
+    place = round(value / step)
+    if abs(value / step - place) > max(
+        ON_STEP, 1e-15 * abs(place)
+    ):  # far from 0 the quotient itself is rounded
+        raise ValueError(f"{value!r} is not a multiple of {step!r}")
+    return place
+
+
 def _coordinate(parameter: Parameter, value: Any) -> Any:
     """Convert a value to the units of its dimension; the inverse of `_value`."""
-    return parameter.values.index(value) if isinstance(parameter, ChoiceParameter) else value
+    if isinstance(parameter, ChoiceParameter):
+        return parameter.values.index(value)
+    step = _step(parameter)
+    return value if step is None else _place(value, step)
 
 
 def _value(parameter: Parameter, coordinate: Any) -> Any:
     """Convert a coordinate to Ax's value."""
     if isinstance(parameter, ChoiceParameter):
         return parameter.values[coordinate]
-    return parameter.cast(coordinate)  # rounds to the parameter's digits
+    step = _step(parameter)
+    return parameter.cast(
+        coordinate if step is None else coordinate * step
+    )  # rounds to the parameter's digits
 
 
 def _formula(parameter: Parameter, name: str) -> str:
     """Write the value of a parameter as an expression of its coordinate, with a kink where steps differ."""
     if not isinstance(parameter, ChoiceParameter):
-        return name
+        step = _step(parameter)
+        return name if step is None else f"{step!r} * {name}"
     steps = np.diff(np.array(parameter.values, dtype=float))
     changes = np.diff(steps, prepend=0.0)
     terms = [

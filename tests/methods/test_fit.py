@@ -76,6 +76,18 @@ def test_laws_are_those_of_the_methods():
         np.testing.assert_array_equal(models[method].leave_one_out.mean, models["gp"].leave_one_out.mean)
 
 
+@pytest.mark.parametrize("method", ALL)
+@pytest.mark.parametrize("n", [1, 5])
+def test_equal_values_leave_the_law_normal(method, n):
+    """Residuals of zero, or of a single value, would make a law of any width."""
+    X = np.linspace(0.0, 1.0, n)[:, None]
+    model = tcgp.fit_model(X, np.full(n, 3.0), method, bounds=[(0.0, 1.0)], rng=0)
+    assert isinstance(model.law, Normal)
+    prediction = model.predict([[0.55]])
+    assert prediction.mean[0] == pytest.approx(3.0)
+    assert prediction.sd[0] < 10.0
+
+
 def test_the_threshold_is_the_quantile_and_the_relaxation_has_its_own():
     problem, X, y = design()
     assert tcgp.fit_model(X, y, "tcgp", bounds=problem.bounds).threshold == np.quantile(y, 0.05)

@@ -167,7 +167,7 @@ def _select_law(
     settings: Mapping[str, Any],
 ) -> Law:
     """The residual law of a recipe."""
-    if name == "normal":
+    if name == "normal" or (y == y[0]).all():  # equal values say nothing about the size of residuals
         return Normal()
     if name == "bayesian":
         rule = {option: settings[option] for option in ("n_draws", "alpha", "draw")}

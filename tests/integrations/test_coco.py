@@ -89,6 +89,25 @@ def test_the_log_of_a_constrained_problem_has_the_best_feasible_value(coco_probl
     np.testing.assert_array_equal([float(row["value"]) for row in rows], result.func_vals)
 
 
+def test_constraints_of_the_user_are_added_to_those_of_the_problem(coco_problem):
+    problem = coco_problem("bbob-constrained", function=2)
+    for constraints in ("x0 <= x1", ["x0 <= x1"]):
+        result = coco.solve(problem, 6, rng=0, n_initial=4, method="tcgp", constraints=constraints)
+        assert len(result.optimizer.limit_surrogates) == problem.number_of_constraints == 3
+        assert all(x[0] <= x[1] for x in result.x_iters)
+
+
+def test_bad_arguments_are_refused_before_anything_is_evaluated():
+    with pytest.raises(TypeError, match="has no argument 'methud'; did you mean 'method'"):
+        coco.Solver(6, methud="tcgp")
+    with pytest.raises(TypeError, match="takes no 'objective': the problem determines"):
+        coco.Solver(6, objective="f")
+    with pytest.raises(TypeError, match="takes no 'maximize': the problem determines"):
+        coco.Solver(6, maximize=True)
+    with pytest.raises(ValueError, match="n_initial must be a positive integer"):
+        coco.Solver(6, n_initial=0)
+
+
 def test_what_is_no_problem_is_refused():
     with pytest.raises(TypeError, match=r"use tcgp\.minimize"):
         coco.solve(lambda x: 0.0, 10)
@@ -148,8 +167,23 @@ def test_problems_of_ioh_are_maximized_until_their_target_is_found():
     problem = _Bits()
     result = coco.solve(problem, 60, rng=0, n_initial=10)
     assert problem.state.final_target_found
-    assert result.fun == -8.0
+    assert result.fun == 8.0
     assert problem.state.evaluations == result.nfev < 60
+
+
+def test_all_values_of_a_maximized_problem_have_its_sign(tmp_path):
+    log = tmp_path / "log.csv"
+    solver = coco.Solver(16, rng=0, n_initial=10, method="tcgp", log=log)
+    result = solver(_Bits())
+    with log.open() as file:
+        rows = list(csv.DictReader(file))
+    values, best, thresholds = ([float(row[name]) for row in rows] for name in ("value", "best", "threshold"))
+    assert values == result.func_vals.tolist()
+    assert best == np.maximum.accumulate(values).tolist()
+    assert result.fun == max(values)
+    assert len(rows) > 10
+    assert all(min(values) <= threshold <= max(values) for threshold in thresholds[10:])
+    assert solver.threshold == thresholds[-1]
 
 
 @pytest.fixture
@@ -169,7 +203,7 @@ def test_ioh_problems_over_bits_are_maximized(ioh):
     result = coco.solve(problem, 60, rng=0, n_initial=10)
     assert problem.state.final_target_found
     assert problem.state.current_best.y == 8.0
-    assert result.fun == -8.0
+    assert result.fun == 8.0
     assert result.nfev < 60
 
 

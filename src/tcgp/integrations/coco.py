@@ -7,15 +7,17 @@ problem.
 from __future__ import annotations
 
 import csv
+import inspect
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
+from tcgp._text import did_you_mean
 from tcgp._typing import RandomState
 from tcgp.optimizer import Optimizer, Settings, SpaceExhausted, check_positive_integer
 from tcgp.optimizer.design import default_size
@@ -36,7 +38,8 @@ def solve(problem: Any, budget: int, **options: Any) -> Result:
     ----------
     problem : cocoex.Problem or ioh problem
         A problem with one objective and real or integer variables. Constraints (``bbob-constrained``) are learned; a
-        result without a feasible point has ``success=False``. Maximization problems of IOHprofiler are maximized.
+        result without a feasible point has ``success=False``. Maximization problems of IOHprofiler are maximized; all
+        values, ``result.fun`` included, keep the problem's sign.
     budget : int
         Number of evaluations, including the initial design. The run ends earlier if the problem reports that its final
         target is hit.
@@ -77,13 +80,14 @@ class Solver:
         Size of the initial design. The default is 10 per variable, or 4 for method "auto", and at most half of the
         budget.
     **options
-        Further arguments of `tcgp.Optimizer`: ``method``, ``criterion``, ``maximizer``, …
+        Further arguments of `tcgp.Optimizer`: ``method``, ``criterion``, ``maximizer``, … ``constraints`` are added to
+        those of the problem. The problem determines the objective, and whether it is maximized.
 
     Attributes
     ----------
     beta, lambda_, threshold : float
         Parameters of the model that chose the current point; NaN during the initial design and for methods without
-        them. IOHprofiler can log them; see the example.
+        them. The threshold has the sign of the problem's values. IOHprofiler can log them; see the example.
 
     Examples
     --------
@@ -107,6 +111,9 @@ class Solver:
         **options: Any,
     ) -> None:
         check_positive_integer("budget", budget)
+        if n_initial is not None:
+            check_positive_integer("n_initial", n_initial)
+        _check_names(options)
         self.budget = budget
         self.log = log
         self.n_initial = n_initial
@@ -119,7 +126,7 @@ class Solver:
         task = _read(problem)
         method = self.options.get("method", Settings.method)
         n_initial = self.n_initial or default_size(method, len(task.space), self.budget)
-        options = {**_goals(task.n_limits), **self.options}
+        options = {**self.options, **_goals(task, self.options.get("constraints", ()))}
         optimizer = Optimizer(task.space, n_initial=n_initial, rng=self._rng, **options)
         self._show(None)
         with self._open_log() as file:
@@ -129,22 +136,23 @@ class Solver:
                     proposal = optimizer.propose()
                 except SpaceExhausted:
                     break
-                self._show(proposal.trace)
+                self._show(proposal.trace, task.maximize)
                 x = task.as_argument(proposal.x)
                 limits = problem.constraint(x) if task.n_limits else ()
                 value = float(problem(x))
-                optimizer.tell(proposal.x, _answer(task.sign * value, limits))
+                optimizer.tell(proposal.x, _answer(value, limits))
                 found = optimizer.history.best
-                best = math.nan if found is None or found.y is None else task.sign * found.y
+                best = math.nan if found is None or found.y is None else found.y
                 number = len(optimizer.evaluations)
                 write([task.name, number, value, best, self.beta, self.lambda_, self.threshold])
         return optimizer.result()
 
-    def _show(self, trace: dict[str, Any] | None) -> None:
-        """Set the attributes from the trace of a proposal."""
+    def _show(self, trace: dict[str, Any] | None, maximize: bool = False) -> None:
+        """Set the attributes from the trace of a proposal, which is about values to be minimized."""
         known = trace or {}
         values = (known.get(name) for name in ("beta", "scale", "threshold"))
-        self.beta, self.lambda_, self.threshold = (math.nan if v is None else float(v) for v in values)
+        self.beta, self.lambda_, threshold = (math.nan if v is None else float(v) for v in values)
+        self.threshold = -threshold if maximize else threshold
 
     def _open_log(self) -> AbstractContextManager[TextIO | None]:
         """Open the log, and write the header if the file is new."""
@@ -162,7 +170,7 @@ class _Task:
 
     name: str
     space: Space
-    sign: float  # -1 if the problem is to be maximized
+    maximize: bool
     as_argument: Callable[[Point], Any]
     is_solved: Callable[[], bool]
     n_limits: int = 0  # constraints, which hold where they are at most 0
@@ -191,7 +199,7 @@ def _read_coco(problem: Any) -> _Task:
     return _Task(
         name=problem.id,
         space=space,
-        sign=1.0,
+        maximize=False,
         as_argument=lambda x: np.array(x, dtype=np.float64),
         is_solved=lambda: bool(problem.final_target_hit),
         n_limits=problem.number_of_constraints,
@@ -205,16 +213,30 @@ def _read_ioh(problem: Any) -> _Task:
     return _Task(
         name=f"{meta.name}_i{meta.instance}_d{meta.n_variables}",
         space=Space([kind(a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)]),
-        sign=-1.0 if meta.optimization_type.name == "MAX" else 1.0,
+        maximize=meta.optimization_type.name == "MAX",
         as_argument=list,
         is_solved=lambda: bool(problem.state.final_target_found),
     )
 
 
-def _goals(n_limits: int) -> dict[str, Any]:
-    """Return the arguments of the optimizer for a problem with constraints."""
-    limits = [f"limit{k} <= 0" for k in range(n_limits)]
-    return {"objective": "value", "constraints": limits} if limits else {}
+def _goals(task: _Task, constraints: Any) -> dict[str, Any]:
+    """Return the arguments of the optimizer that say what is wanted; constraints of the user come last."""
+    limits = [f"limit{k} <= 0" for k in range(task.n_limits)]
+    given = list(constraints) if isinstance(constraints, list | tuple) else [constraints]
+    objective = "value" if limits else None
+    return {"objective": objective, "maximize": task.maximize, "constraints": [*limits, *given]}
+
+
+def _check_names(options: Iterable[str]) -> None:
+    """Refuse arguments that the optimizer does not have, and those that the problem determines."""
+    known = set(inspect.signature(Optimizer).parameters) - {"space", "n_initial", "rng"}
+    for name in options:
+        if name in ("objective", "maximize"):
+            raise TypeError(
+                f"Solver takes no {name!r}: the problem determines its objective and its direction"
+            )
+        if name not in known:
+            raise TypeError(f"Solver has no argument {name!r}{did_you_mean(name, known)}")
 
 
 def _answer(value: float, limits: Sequence[float]) -> float | dict[str, float]:

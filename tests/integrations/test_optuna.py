@@ -553,6 +553,28 @@ def test_steps_are_counted_exactly_to_both_ends():
         assert bridge.coordinate_of(distribution, float(value)) == i
         assert bridge.value_of(distribution, i) == pytest.approx(value, abs=1e-15)
     assert bridge.value_of(distribution, 10) <= distribution.high
+    fine = FloatDistribution(1000.0, 2000.0, step=1e-7)  # where rounding is a share of 1e-6 of a step
+    places = np.random.default_rng(0).integers(0, 10**10, 1000).tolist()
+    assert [bridge.coordinate_of(fine, bridge.value_of(fine, i)) for i in places] == places
+
+
+@pytest.mark.parametrize(
+    ("distribution", "value"),
+    [(FloatDistribution(0.0, 1.0, step=0.1), 0.33), (IntDistribution(0, 10, step=5), 7)],
+)
+def test_a_value_between_two_steps_is_at_neither(distribution, value):
+    """Optuna evaluates an enqueued trial where it was enqueued, on a step or not."""
+    parameters = bridge.Parameters({"x": distribution})
+    study = _study()
+    study.enqueue_trial({"x": value})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Optuna warns of it
+        trial = study.ask({"x": distribution})
+    study.tell(trial, 1.0)
+    assert study.trials[0].params == {"x": value}
+    assert parameters.point_of(study.trials[0]) is None
+    study.optimize(lambda trial: trial._suggest("x", distribution), n_trials=2)
+    assert len(study.trials) == 3
 
 
 # ---- refusals, plots ----

@@ -484,12 +484,16 @@ def _dimension(distribution: BaseDistribution) -> Dimension | None:
 
 
 def coordinate_of(distribution: BaseDistribution, value: Any) -> Any:
-    """Convert a value to the units of its dimension; the inverse of `value_of`."""
+    """Convert a value to the units of its dimension; the inverse of `value_of`. ValueError if it is on no step."""
     if isinstance(distribution, CategoricalDistribution):
         return int(distribution.to_internal_repr(value))
     if distribution.step is None or distribution.log:
         return value
-    return round((value - distribution.low) / distribution.step)
+    steps = (value - distribution.low) / distribution.step
+    rounding = 1e-15 * max(abs(distribution.low), abs(distribution.high)) / distribution.step
+    if abs(steps - round(steps)) > max(1e-8, rounding):
+        raise ValueError(f"{value!r} is not {distribution.low!r} plus a multiple of {distribution.step!r}")
+    return round(steps)
 
 
 def value_of(distribution: BaseDistribution, coordinate: Any) -> Any:

@@ -96,7 +96,10 @@ def describe_counts(campaign: Campaign) -> str:
     if history.goals.limits:
         text += f"; {int(history.feasible.sum())} keep all constraints"
     text += f"; {len(history.pending)} pending" if history.pending else ""
-    return text + (f"; {len(history.outside)} more outside the present bounds" if history.outside else "")
+    text += f"; {len(history.outside)} more outside the present bounds" if history.outside else ""
+    return text + (
+        f"; {len(history.given_up)} asked outside them without an answer" if history.given_up else ""
+    )
 
 
 def describe_goals_at(campaign: Campaign, evaluation: Evaluation) -> list[str]:

@@ -8,7 +8,7 @@ import json
 import shlex
 import shutil
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
         return DONE
     if options.report is not None:
         check_writable(options.report)
-    _prepare(spec, journal, simulator)
+    simulator = _prepare(spec, journal, simulator)
     if options.try_once:
         from tcgp.cli.trial import try_once
 
@@ -88,12 +88,13 @@ def run(options: argparse.Namespace) -> int:
     with signals_interrupt(Terminated):
         result = _minimize(spec, journal, simulator, not options.quiet, options.report)
     campaign = read(journal)
-    for line in _summary(campaign, journal, result, Path(simulator.runs)):
+    simulator = replace(simulator, campaign=campaign.header.get("campaign"))
+    for line in _summary(campaign, journal, result, simulator):
         show(line)
     if options.report is not None:
         show(f"report       {relative(options.report)}")
     if result.status == Status.UNREAD:
-        _note_what_was_printed(spec, campaign, Path(simulator.runs))
+        _note_what_was_printed(spec, campaign, simulator)
         note(
             f"say in {options.spec!r} where the value is, and give the same command again: it is read from the runs "
             f"that were made, and none is made twice (tcgp minimize {options.spec} --try makes one run and shows what "
@@ -102,14 +103,15 @@ def run(options: argparse.Namespace) -> int:
     elif campaign.history.evaluations and not len(campaign.history.successes[1]):
         note(
             "no run has succeeded: if the command was at fault, fix it and move the journal away, because a "
-            "point that failed is not tried again"
+            "point that failed is not tried again; if only the place of the value was, correct it in the spec, and the "
+            "runs are read again"
         )
     if result.status == Status.INTERRUPTED:
         note(f"the same command goes on where this one stopped: tcgp minimize {options.spec}")
         return INTERRUPTED
     if not options.no_plots:
         _draw(result, journal.parent)
-    stuck = result.status in (Status.WORKERS, Status.FAILURES)
+    stuck = result.status in (Status.WORKERS, Status.FAILURES, Status.UNREAD)
     found = campaign.history.best is not None and not stuck
     return DONE if found else WITHOUT_SUCCESS
 
@@ -153,27 +155,28 @@ def _crew(spec: Spec, simulator: Simulator) -> Crew:
         raise UsageError(f"the scheduler {spec.scheduler!r} cannot be reached: {reason[:200]}") from None
 
 
-def _prepare(spec: Spec, journal: Path, simulator: Simulator) -> None:
-    """Make the directory of the journal, and see whether a journal there is of this spec."""
+def _prepare(spec: Spec, journal: Path, simulator: Simulator) -> Simulator:
+    """Make the directory of the journal, and see whether a journal there is of this spec; who makes its runs."""
     from tcgp.cli.reread import read_again
 
     try:
         journal.parent.mkdir(parents=True, exist_ok=True)
         copy = journal.parent / "runs" / "spec.toml"
-        if journal.exists() and journal.stat().st_size:
-            check_spec(spec, journal)
-            _note_what_is_there(spec, journal)
-            _note_changed_command(spec, copy)
-        else:
-            copy.parent.mkdir(exist_ok=True)
+        copy.parent.mkdir(exist_ok=True)
+        if not journal.exists() or not journal.stat().st_size:
             shutil.copyfile(spec.path, copy)
+            return simulator
+        check_spec(spec, journal)
+        _note_what_is_there(spec, journal)
+        _note_changed_command(spec, copy)
     except OSError as error:
         raise UsageError(
             f"the directory {relative(journal.parent)!r} cannot be written to ({error.strerror}); "
             "choose another with --journal"
         ) from None
-    if journal.exists():
-        read_again(spec, journal, simulator, copy)
+    simulator = replace(simulator, campaign=read(journal).header.get("campaign"))
+    read_again(spec, journal, simulator, copy)
+    return simulator
 
 
 def _note_what_is_there(spec: Spec, journal: Path) -> None:
@@ -189,7 +192,7 @@ def _note_changed_command(spec: Spec, copy: Path) -> None:
         note("the command is not the one this journal was begun with; its values are kept")
 
 
-def _note_what_was_printed(spec: Spec, campaign: Campaign, runs: Path) -> None:
+def _note_what_was_printed(spec: Spec, campaign: Campaign, simulator: Simulator) -> None:
     """Show how what was read ends, where that is one text."""
     from tcgp.programs import RunFailed
     from tcgp.programs.crew import run_name
@@ -199,7 +202,9 @@ def _note_what_was_printed(spec: Spec, campaign: Campaign, runs: Path) -> None:
     if number is None or spec.program is None or spec.program.outputs is not None:
         return
     place = spec.program.objective
-    directory = runs / run_name(number, campaign.history.n_retries(number))
+    directory = simulator.directory_of(run_name(number, campaign.history.n_retries(number)))
+    if directory is None:
+        return
     with contextlib.suppress(RunFailed):  # then the reason says that there is nothing
         note(f"{place.where} of run {number} ends with the line {quote(last_line(place.text(directory)))}")
 
@@ -257,13 +262,13 @@ def _describe_places(program: Program) -> Iterator[str]:
             yield f"output      {name}: {place.described}"
 
 
-def _summary(campaign: Campaign, journal: Path, result: Result, runs: Path) -> list[str]:
+def _summary(campaign: Campaign, journal: Path, result: Result, simulator: Simulator) -> list[str]:
     history = campaign.history
     if history.best is not None:
-        lines = _describe_best("best value", campaign, history.best, runs)
+        lines = _describe_best("best value", campaign, history.best, simulator)
     elif history.least_violating is not None:
         lines = ["best value   none: no run keeps all constraints"]
-        lines += _describe_best("nearest", campaign, history.least_violating, runs)
+        lines += _describe_best("nearest", campaign, history.least_violating, simulator)
     else:
         lines = ["best value   none: no run has succeeded"]
     lines += labelled("evaluations", [describe_counts(campaign), *describe_failures(campaign)])
@@ -273,13 +278,15 @@ def _summary(campaign: Campaign, journal: Path, result: Result, runs: Path) -> l
     return lines
 
 
-def _describe_best(label: str, campaign: Campaign, evaluation: Evaluation, runs: Path) -> list[str]:
+def _describe_best(label: str, campaign: Campaign, evaluation: Evaluation, simulator: Simulator) -> list[str]:
     """The value of a run and where it was, and what else came of it."""
     from tcgp.programs.crew import run_name
 
     number = evaluation.id
     name = None if number is None else run_name(number, campaign.history.n_retries(number))
-    where = "" if name is None else f"   (run {number}, {relative(runs / name)})"
+    directory = simulator.directory_of(name)
+    place = "" if directory is None else f", {relative(directory)}"
+    where = "" if number is None else f"   (run {number}{place})"
     point = [f"{name} = {json.dumps(value)}" for name, value in named(campaign, evaluation.x).items()]
     return [
         f"{label:<13}{evaluation.y!r}{where}",

@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tcgp._files import write_atomically
 from tcgp.cli.campaigns import open_optimizer
 from tcgp.cli.console import UsageError, note
-from tcgp.cli.spec import Spec, places_of
-from tcgp.optimizer import Evaluation, Optimizer
+from tcgp.cli.spec import Spec, objective_and_outputs, places_of
+from tcgp.optimizer import Evaluation, History, Optimizer
 from tcgp.optimizer.workers import Outcome
 from tcgp.programs import Simulator
 from tcgp.programs.crew import outcome_again, run_name
@@ -36,31 +36,53 @@ class _Reading:
 def read_again(spec: Spec, journal: Path, simulator: Simulator, copy: Path) -> None:
     """If the spec says otherwise than its copy where values are, read them from the runs, and correct the journal.
 
-    Nothing is run. A failure may become a value, and the reverse; the journal keeps both. If no run has a value where
-    the spec now says, nothing is changed, and a UsageError says so.
+    Nothing is run. A failure may become a value, and the reverse; the journal keeps both. What was corrected by hand
+    stays. If no run has a value where the spec now says, nothing is changed, and a UsageError says so.
     """
-    if not copy.is_file() or places_of(copy) == places_of(spec.path):
+    is_known = copy.is_file()
+    if is_known and places_of(copy) == places_of(spec.path):
         return
     with open_optimizer(str(journal)) as optimizer:
-        readings = _readings(optimizer, simulator)
-        _refuse_if_nothing_is_read(spec, readings)
+        readings, n_by_hand = _readings(optimizer, simulator, copy if is_known else None)
+        if is_known:
+            _refuse_if_nothing_is_read(spec, readings)
         for reading in readings:
             if reading.differs:
                 assert reading.before.id is not None
                 optimizer.correct(reading.before.id, reading.outcome.value, reason=reading.outcome.reason)
         # Last: whoever is killed before reads them once more, and finds nothing to correct.
         _keep(spec.path, copy)
-    if readings:
+    if readings and (is_known or any(reading.differs for reading in readings)):
         note(f"the spec has changed where values are: {_summary(readings)}")
+    if n_by_hand:
+        note(f"{n_by_hand} values were told or corrected by hand, and stay as they are")
 
 
-def _readings(optimizer: Optimizer, simulator: Simulator) -> list[_Reading]:
-    """What the runs give now that have ended normally."""
-    readings, history = [], optimizer.history
-    for evaluation in [*optimizer.evaluations, *history.outside]:  # what a changed space has left out, too
+def _readings(optimizer: Optimizer, simulator: Simulator, copy: Path | None) -> tuple[list[_Reading], int]:
+    """What the runs give now that have ended normally, and how many values are not what a run gave before."""
+    readings = _read_runs(optimizer.history, simulator)
+    corrected = {correction.after.id for correction in optimizer.history.corrections}
+    if copy is None:  # nobody knows what was read before
+        untouched = [r for r in readings if r.before.id not in corrected]
+    else:
+        before = {r.before.id: r.after for r in _read_runs(optimizer.history, _as_before(simulator, copy))}
+        untouched = [r for r in readings if r.before.same_outcome(before[r.before.id])]
+    return untouched, len(readings) - len(untouched)
+
+
+def _as_before(simulator: Simulator, copy: Path) -> Simulator:
+    """The simulator that finds values where the copy of the spec says."""
+    objective, outputs = objective_and_outputs(copy)
+    return replace(simulator, objective=objective, outputs=outputs)
+
+
+def _read_runs(history: History, simulator: Simulator) -> list[_Reading]:
+    """What each run that ended normally gives now."""
+    readings = []
+    for evaluation in [*history.evaluations, *history.outside]:  # what a changed space has left out, too
         if evaluation.id is None:
             continue
-        argument = optimizer.space.as_argument(evaluation.x)
+        argument = history.space.as_argument(evaluation.x)
         name = run_name(evaluation.id, history.n_retries(evaluation.id))
         outcome = outcome_again(simulator, argument, name)
         if outcome is not None:
@@ -94,6 +116,7 @@ def _summary(readings: Sequence[_Reading]) -> str:
 
 def _keep(spec: Path, copy: Path) -> None:
     """Put the spec in the place of its copy, which is kept under another name."""
-    former = next(p for i in itertools.count(1) if not (p := copy.with_name(f"spec-{i}.toml")).exists())
-    shutil.copyfile(copy, former)
+    if copy.is_file():
+        former = next(p for i in itertools.count(1) if not (p := copy.with_name(f"spec-{i}.toml")).exists())
+        shutil.copyfile(copy, former)
     write_atomically(copy, spec.read_text(encoding="utf-8-sig"))

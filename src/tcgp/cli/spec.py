@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -271,13 +271,19 @@ def places_of(path: Path) -> dict[str, Any]:
     return {"objective": objective if isinstance(objective, dict) else {}, "outputs": content.get("outputs")}
 
 
+def objective_and_outputs(path: Path) -> tuple[Objective, dict[str, Objective] | str | None]:
+    """The same as a `Simulator` takes it."""
+    content = _read(path)
+    return _objective(content), _outputs(content)
+
+
 def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise UsageError(f"the spec {str(path)!r} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise UsageError(f"the spec {str(path)!r} is not a text file in UTF-8") from None
+        raise UsageError(f"the spec {str(path)!r} is not a text file in UTF-8; save it as UTF-8") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageError(f"the spec {str(path)!r} is not valid TOML: {error}") from None
 
@@ -286,7 +292,8 @@ def _spec(path: Path, content: Mapping[str, Any]) -> Spec:
     _check_keys("key", content, KEYS)
     space = _space(content.get("parameters"))
     program, settings = _program(content, space, path.absolute().parent), _settings(content)
-    _check_goals(settings, space, program)
+    x0 = _first_points(content.get("x0", []), space, path.absolute().parent)
+    _check_goals(settings, space, program, x0)
     count, scheduler = _workers(content)
     return Spec(
         path=path,
@@ -302,7 +309,7 @@ def _spec(path: Path, content: Mapping[str, Any]) -> Spec:
         max_failures=Limits(1, max_failures=content.get("max_failures")).max_failures,
         retries=_retries(content),
         stopping=_stopping(content),
-        x0=_first_points(content.get("x0", []), space, path.absolute().parent),
+        x0=x0,
     )
 
 
@@ -334,7 +341,7 @@ def _dimension(name: str, item: object) -> Dimension:
             f"{label} must be a table such as {{low = 0, high = 1}}, or a fixed value, got {item!r}{misplaced}"
         )
     kind = item.get("type", "categorical" if "choices" in item else "real")
-    if kind not in TYPES:
+    if not isinstance(kind, str) or kind not in TYPES:
         known = OTHER_TYPES.get(kind) if isinstance(kind, str) else None
         raise ValueError(
             f"the type of {label} must be 'real', 'integer' or 'categorical', got {kind!r}"
@@ -539,16 +546,19 @@ def _stopping(content: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _check_goals(settings: Settings, space: Space, program: Program | None) -> None:
-    """Refuse goals about outputs that there are not."""
+def _check_goals(settings: Settings, space: Space, program: Program | None, x0: Sequence[Point]) -> None:
+    """Refuse goals about outputs that there are not, and first points that violate a constraint on parameters."""
     goals = settings.goals(space)  # refuses constraints that cannot be read
     check_maximizer(settings.maximizer, goals.known)
     if goals.known:
         from tcgp.region import Region  # loads SciPy
 
-        Region(space, goals.known).sample(
-            1, np.random.default_rng(0)
-        )  # refuses those that exclude each other
+        region = Region(space, goals.known)
+        region.sample(1, np.random.default_rng(0))  # refuses those that exclude each other
+        for i, x in enumerate(x0, start=1):
+            broken = zip(region.labels, region.violations([x])[0], strict=True)
+            for label in (label for label, violation in broken if violation > 0.0):
+                raise ValueError(f"point {i} in 'x0' violates the constraint {label!r}")
     parameters, objective = parameter_names(space), settings.objective
     if objective in parameters:
         raise ValueError(f"'objective' must be an output, got the parameter {objective!r}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from tcgp._text import printable
@@ -27,6 +28,7 @@ def try_once(spec: Spec, journal: Path, simulator: Simulator) -> int:
     A run that ended normally without a value is not wasted: once the spec is right, it is read and not made again.
     """
     with open_optimizer(str(journal), spec, reoffer=True) as optimizer:
+        simulator = replace(simulator, campaign=optimizer.campaign)
         assert spec.budget is not None
         if optimizer.history.n_done >= spec.budget:
             raise UsageError(f"the budget of {spec.budget} runs is spent: raise it with --budget")
@@ -89,7 +91,7 @@ def _shown(
 ) -> Iterator[str]:
     """A run, from its command to what was read of it."""
     assert spec.program is not None
-    directory = Path(simulator.runs) / name
+    directory = simulator.directory_of(name) or Path(simulator.runs) / name
     yield f"command      {shlex.join(simulator.arguments(argument))}"
     yield from labelled("parameters", [f"{key} = {json.dumps(value)}" for key, value in argument.items()])
     yield f"in           {relative(directory)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -187,6 +188,8 @@ class History:
         All that was told, in the order of the answers.
     pending : dict
         Proposals without an answer, by their number.
+    queue : deque of points
+        Given by the user, to be proposed before any others.
     corrections : list of Correction
         What was told and corrected since, in order: ``evaluations`` has what holds now.
     retries : list of Retry
@@ -209,6 +212,7 @@ class History:
         self.proposals: list[Proposal] = []
         self.evaluations: list[Evaluation] = []
         self.pending: dict[int, Proposal] = {}
+        self.queue: deque[Point] = deque()
         self.corrections: list[Correction] = []
         self.retries: list[Retry] = []
         self.outside: list[Evaluation] = []
@@ -281,6 +285,7 @@ class History:
                 self._take_in(replace(evaluation, x=space.check(evaluation.x)))
             else:
                 self.outside.append(evaluation)
+        self.queue = deque(tuple(space.check(x)) for x in self.queue if space.contains(x))
         waiting = sorted({**self.pending, **self.given_up}.items())
         self.pending, self.given_up = {}, {}
         for number, proposal in waiting:

@@ -31,6 +31,7 @@ from tcgp.optimizer.settings import Settings, split_constraints, wanted_output
 from tcgp.optimizer.stopping import all_below, n_without_improvement
 from tcgp.optimizer.streams import Streams
 from tcgp.optimizer.workers import (
+    AdoptingCrew,
     Crew,
     LeavingCrew,
     Outcome,
@@ -270,6 +271,8 @@ def minimize(
             optimizer.trace_share_below(limits.improvement)
         reporter = None if report is None else _reporter(report, optimizer, n_evals)
         crew = crew_for(workers, fun, n_parallel, timeout)
+        if isinstance(crew, AdoptingCrew):
+            crew.serve(optimizer.campaign)
         watchers = _Watchers(optimizer, callback, progress, n_evals, reporter, crew.capacity)
         try:
             status, stopped = _run(_Loop(optimizer, crew, limits, watchers, again))
@@ -328,6 +331,7 @@ class _Loop:
     def go(self) -> Status:
         """The loop itself: why it stopped."""
         status: Status | None = None  # once set, nothing new is started
+        self._adopt()
         while True:
             if _reached(self.optimizer, self.limits.target):
                 return Status.TARGET
@@ -344,6 +348,19 @@ class _Loop:
                 return Status.CALLBACK
             if time.monotonic() >= self._end:
                 return Status.TIME
+
+    def _adopt(self) -> None:
+        """Take up what an earlier process has left running or what has ended since, before any rule to stop applies."""
+        crew, history = self.crew, self.optimizer.history
+        if not isinstance(crew, AdoptingCrew):
+            return
+        for proposal in [*self.optimizer.reoffered, *history.given_up.values()]:
+            argument = self.optimizer.space.as_argument(proposal.x)
+            if crew.holds(proposal.id, argument, history.n_retries(proposal.id)):
+                self.optimizer.take_up(proposal.id)
+                self.points[proposal.id] = proposal.x
+                self._submit(proposal.id)
+        self.collect(0.0)
 
     def collect(self, timeout: float | None) -> None:
         """Wait for what ends, and tell it."""
@@ -378,20 +395,28 @@ class _Loop:
 
     def _learn(self, outcome: Outcome, reason: str) -> None:
         """Keep what a failure says about the function rather than about its point."""
-        if outcome.exit_code == 0 and NOT_FINITE not in reason:
-            self._n_unread += 1
+        is_unread = outcome.exit_code == 0 and NOT_FINITE not in reason
+        self._n_unread += is_unread
         history = self.optimizer.history
-        if self._n_unread == history.n_done:  # from the first one on
+        if is_unread and self._is_first_reason(reason):
             no_objective = isinstance(outcome.value, Mapping) and history.goals.objective is None
             if no_objective or reason.startswith(SEVERAL_VALUES):
                 self.unread = reason
-            elif self._n_unread == N_UNREAD:
+            elif history.n_done == N_UNREAD:
                 self.unread = f"the first {N_UNREAD} evaluations ended normally, without a value: {reason}"
         if outcome.traceback is not None:
             kind = reason.partition(":")[0]
             if kind not in self._raised:
                 logger.warning("the first %s was raised here:\n%s", kind, outcome.traceback.rstrip())
             self._raised.add(kind)
+
+    def _is_first_reason(self, reason: str) -> bool:
+        """Whether nothing was read from the first evaluation of the campaign on, though another process began it."""
+        history = self.optimizer.history
+        answers = [e for e in [*history.evaluations, *history.outside] if e.id is not None]
+        return self._n_unread == history.n_done or (
+            len(answers) <= N_UNREAD and all(e.reason == reason for e in answers)
+        )
 
     def _hopeless(self) -> Status | None:
         """Whether it makes no sense to go on."""
@@ -409,7 +434,8 @@ class _Loop:
     def _retries_for(self, number: int, outcome: Outcome) -> Retries | None:
         """How to try a point again, if it failed for a reason outside it and has attempts left."""
         retries = self._retries
-        if retries is None or self.optimizer.history.n_retries(number) >= retries.times:
+        history = self.optimizer.history
+        if retries is None or number not in history.pending or history.n_retries(number) >= retries.times:
             return None
         return retries if self._evaluation(number, outcome).failed and retries.wants(outcome) else None
 
@@ -417,7 +443,7 @@ class _Loop:
         """Start the next evaluation, or say why there is none."""
         if self.optimizer.history.n_done + len(self.points) >= self.limits.n_evals:
             return Status.BUDGET
-        if _is_stalled(self.optimizer, self.limits):
+        if not self.optimizer.reoffered and _is_stalled(self.optimizer, self.limits):
             return Status.PATIENCE
         try:
             proposal = self.optimizer.propose()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import uuid
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -106,6 +107,8 @@ class Optimizer(Known):
     settings : Settings
     history : History
         Every proposal and every evaluation.
+    campaign : str or None
+        What no other run has: its programs are recognized by it. None for a journal of an earlier version.
 
     Examples
     --------
@@ -162,9 +165,11 @@ class Optimizer(Known):
         self.settings, self.history, self._streams = settings, history, streams
         self._constraints = list(constraints)  # those that are no text
         self._use(self._new_proposer(space, history.goals))
+        self.campaign: str | None = uuid.uuid4().hex
         self._n_missing = 0  # constraints that a journal has not kept
         self._journal: Journal | DetachedJournal | None = None
         self._reoffered: deque[Proposal] = deque()
+        self._left: set[int] = set()  # proposals to offer again, should they come back into the space
         self.lock = threading.RLock()
 
     def _new_proposer(self, space: Space, goals: Goals) -> Proposer:
@@ -218,6 +223,7 @@ class Optimizer(Known):
             optimizer._journal = opened
             if reoffer:
                 optimizer._reoffered.extend(optimizer.history.pending.values())
+                optimizer._left.update(optimizer.history.given_up)
             if space is not None:
                 optimizer.change_space(space)
         except BaseException:
@@ -242,6 +248,7 @@ class Optimizer(Known):
         optimizer = cls.__new__(cls)
         streams = Streams(campaign.seed)
         optimizer._begin(campaign.space, campaign.settings, streams, campaign.history, constraints)
+        optimizer.campaign = campaign.header.get("campaign")
         return optimizer
 
     # ---- asking and telling ----
@@ -293,15 +300,26 @@ class Optimizer(Known):
                 self._reoffered.append(proposal)
         return self._reoffered.popleft()
 
+    @property
+    def reoffered(self) -> list[Proposal]:
+        """Points asked before the run was resumed and never told, which `ask` offers first."""
+        return list(self._reoffered)
+
+    @atomic
+    def take_up(self, number: int) -> None:
+        """Offer the proposal with this number no more: its evaluation goes on, or has ended."""
+        self._reoffered = deque(p for p in self._reoffered if p.id != number)
+        self._left.discard(number)
+
     @atomic
     def enqueue(self, x: object) -> None:
-        """Have `ask` offer the point ``x`` before any of its own, unless it is known already.
-
-        A journal keeps the point when it is offered; enqueue it again if the run is resumed before that.
-        """
+        """Have `ask` offer the point ``x`` before any of its own, unless it is known already."""
         point = self.space.check(x)
         self._proposer.check_allowed(point)
-        self._proposer.queue.append(point)
+        self._check_open()
+        if self.history.is_new(point) and tuple(point) not in self.history.queue:
+            with self._kept({"event": "enqueue", "x": point}):
+                self.history.queue.append(tuple(point))
 
     @atomic
     def tell(
@@ -452,8 +470,9 @@ class Optimizer(Known):
             self.history.change_space(new, goals)
             self._use(proposer)
             proposer.continue_from(last)
-            again = (proposal.id for proposal in self._reoffered)
+            again = [*(proposal.id for proposal in self._reoffered), *sorted(self._left)]
             self._reoffered = deque(self.history.pending[i] for i in again if i in self.history.pending)
+            self._left = {i for i in again if i in self.history.given_up}
         n, n_outside = len(self.evaluations), len(self.history.outside)
         logger.warning(
             "the space has changed: %s; of %d evaluations %d lie inside and are used, the others are kept",
@@ -510,6 +529,7 @@ class Optimizer(Known):
     def _start_journal(self, path: str | os.PathLike[str]) -> None:
         journal = _new_journal(path)
         header = {"space": self.space.to_json(), "settings": asdict(self.settings), "seed": self.seed}
+        header["campaign"] = self.campaign
         if self._constraints:
             header["constraints_not_kept"] = len(self._constraints)
         journal.start({"software": f"tcgp {__version__}", **header})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +59,6 @@ class Proposer:
     ) -> None:
         self.space, self.settings, self.history, self.streams = space, settings, history, streams
         self.constraints = constraints
-        self.queue: deque[Point] = deque()
         self.improvement: float | None = None
 
     @cached_property
@@ -88,7 +86,6 @@ class Proposer:
 
     def continue_from(self, other: Proposer) -> None:
         """Take over what another proposer, of another space, was asked for."""
-        self.queue.extend(x for x in other.queue if self.space.contains(x))
         self.improvement = other.improvement
 
     def forget_models(self) -> None:
@@ -104,10 +101,11 @@ class Proposer:
             If no point is left.
         """
         number = len(self.history.proposals)
-        while self.queue:
-            if self.history.is_new(self.queue[0]):  # it leaves the queue once it is known
-                return Proposal(number, self.queue[0], "given")
-            self.queue.popleft()
+        queue = self.history.queue
+        while queue:
+            if self.history.is_new(queue[0]):  # it leaves the queue once it is known
+                return Proposal(number, queue[0], "given")
+            queue.popleft()
         assert self.settings.n_initial is not None
         if len(self.history) < self.settings.n_initial:
             return Proposal(number, self._design_point(), "design")

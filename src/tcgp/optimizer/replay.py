@@ -104,6 +104,9 @@ def _add(history: History, settings: Settings, event: Mapping[str, Any]) -> None
         space = Space.from_json(event["space"])
         history.change_space(space, settings.goals(space))
         return
+    if kind == "enqueue":
+        history.queue.append(tuple(history.space.check(event["x"])))
+        return
     number = event["id"]
     x = _point(history, kind, number, event["x"])
     if kind == "ask":

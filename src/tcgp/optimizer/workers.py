@@ -27,6 +27,7 @@ from tcgp.goals import interpret, read_outputs
 from tcgp.optimizer.settings import check_positive_integer
 
 __all__ = [
+    "AdoptingCrew",
     "Crew",
     "Executor",
     "LeavingCrew",
@@ -139,6 +140,17 @@ class LeavingCrew(Crew, Protocol):
 
     def leave(self) -> list[int]:
         """Let what runs go on when the crew is closed; its numbers."""
+
+
+@runtime_checkable
+class AdoptingCrew(LeavingCrew, Protocol):
+    """A crew that finds again what an earlier one has left running, or what has ended since."""
+
+    def serve(self, campaign: str | None) -> None:
+        """Recognize only the evaluations of this campaign."""
+
+    def holds(self, number: int, argument: Any, attempt: int = 0) -> bool:
+        """Whether `submit` would find the evaluation with this number running or ended."""
 
 
 def crew_for(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tcgp.optimizer.workers import Executor, Outcome, count_workers
@@ -39,6 +40,16 @@ class ClusterCrew:
             client = self._own = connect(client, timeout=CONNECTION_TIMEOUT)
         self._crew = Executor(simulator, client, capacity or count_workers(client), call=run_on_node)
         self.capacity = self._crew.capacity
+        self._simulator, self._client = simulator, client
+
+    def serve(self, campaign: str | None) -> None:
+        """Make the runs of this campaign from here on, and recognize only its own."""
+        self._simulator = replace(self._simulator, campaign=campaign)
+        self._crew = Executor(self._simulator, self._client, self.capacity, call=run_on_node)
+
+    def holds(self, number: int, argument: Mapping[str, Any], attempt: int = 0) -> bool:
+        """Whether a run with this number is running or has ended, so that a node adopts it."""
+        return self._simulator.adopt(argument, run_name(number, attempt)) is not None
 
     @property
     def under_way(self) -> list[int]:
@@ -67,4 +78,4 @@ class ClusterCrew:
 def run_on_node(simulator: Simulator, task: tuple[str, Mapping[str, Any]]) -> Outcome:
     """Run the program on the current node, or wait for it if it is already running."""
     name, argument = task
-    return outcome_of(simulator.adopt(argument, name) or simulator.start(argument, name))
+    return outcome_of(simulator.adopt_or_start(argument, name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tcgp._text import plain
@@ -54,6 +55,14 @@ class ProgramCrew:
         """Numbers of the runs whose results have not been collected."""
         return list(self._futures)
 
+    def serve(self, campaign: str | None) -> None:
+        """Make the runs of this campaign from here on, and recognize only its own."""
+        self._simulator = replace(self._simulator, campaign=campaign)
+
+    def holds(self, number: int, argument: Mapping[str, Any], attempt: int = 0) -> bool:
+        """Whether a run with this number is running or has ended, so that `submit` adopts it."""
+        return self._simulator.adopt(argument, run_name(number, attempt)) is not None
+
     def submit(self, number: int, argument: Mapping[str, Any], attempt: int = 0) -> None:
         """Start the run with this number, or adopt it if it is already running.
 
@@ -64,7 +73,7 @@ class ProgramCrew:
         name = run_name(number, attempt)
         with uninterrupted():  # every started program is recorded
             try:
-                run = self._simulator.adopt(argument, name) or self._simulator.start(argument, name)
+                run = self._simulator.adopt_or_start(argument, name)
             except (OSError, ValueError) as error:
                 raise WorkersError(f"the program cannot be started: {error}") from error
             self._runs[number] = run

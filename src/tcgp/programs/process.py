@@ -72,8 +72,10 @@ def start(arguments: list[str], notes: Path, **options: Any) -> Process:
     )
 
 
-def adopt(arguments: list[str], notes: Path) -> Process | None:
-    """Return a program that another process started with these arguments, if it is running or has left its exit code.
+def adopt(arguments: list[str] | None, notes: Path) -> Process | None:
+    """Return a program that another process started, if it is running or has left its exit code.
+
+    If ``arguments`` are given, it must have been started with them.
 
     Return None if the program was killed or its machine went down, and on Windows. A program that has not started yet
     will not start any more; see ``_settle``.
@@ -82,7 +84,7 @@ def adopt(arguments: list[str], notes: Path) -> Process | None:
         return None
     _settle(notes)
     facts = read_notes(notes)
-    if facts.get("command") != arguments:
+    if not isinstance(facts.get("command"), list) or arguments not in (None, facts["command"]):
         return None
     process = Process(_Stranger(notes, facts["pid"]), notes, facts)
     # The final note is written before the lock is released, so it must be read after the lock is checked.
@@ -131,6 +133,8 @@ class Process:
     ----------
     supervised : bool
         Whether there is a supervisor, so that another process can adopt the program.
+    command : list of str
+        The program and its arguments, from the supervisor's notes; empty without a supervisor.
     """
 
     def __init__(
@@ -144,6 +148,7 @@ class Process:
         # A program without a supervisor leads its own group, and so does a supervisor that has not started one yet.
         self._group: int = (facts or {}).get("program", supervisor.pid)
         self._begun: float = (facts or {}).get("started", time.time())
+        self.command: list[str] = list((facts or {}).get("command", ()))
 
     @property
     def has_ended(self) -> bool:

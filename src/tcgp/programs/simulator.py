@@ -32,7 +32,7 @@ __all__ = ["Run", "Simulator", "is_under_way"]
 logger = logging.getLogger("tcgp")
 
 PARAMETERS, STDERR, OUTCOME = "parameters.json", "stderr.txt", "outcome.json"
-NOTES = ".supervisor"
+NOTES, IDENTITY = ".supervisor", ".run.json"
 LONGEST_WORDS = 10_000  # characters at the end of an output that are searched for messages
 
 Value = float | dict[str, float | None]
@@ -64,6 +64,9 @@ class Simulator:
         Locations of several outputs, by name. A run then returns a dict, with None for outputs that cannot be read.
         ``"json"`` means all numbers at the top level of a JSON object, which is the whole standard output or its last
         line.
+    campaign : str, optional
+        Mark of the runs of one campaign: runs with another mark, or with none, are not its own. See
+        `tcgp.Optimizer.campaign`.
 
     Notes
     -----
@@ -92,6 +95,7 @@ class Simulator:
     environment: Mapping[str, str] = field(default_factory=dict)
     base: str | os.PathLike[str] = "."
     outputs: Mapping[str, Objective] | str | None = None
+    campaign: str | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.command, str) or not self.command:
@@ -133,6 +137,7 @@ class Simulator:
         arguments = self.arguments(parameters)
         directory = _new_directory(Path(self.runs), name)
         write_atomically(directory / PARAMETERS, _as_json(dict(parameters)))
+        write_atomically(directory / IDENTITY, _as_json(self._identity(parameters)))
         given = directory / PARAMETERS if self.stdin else Path(os.devnull)
         with (
             given.open("rb") as stdin,
@@ -150,17 +155,51 @@ class Simulator:
             )
         return Run(self, directory, arguments, process)
 
+    def adopt_or_start(self, parameters: Mapping[str, Any], name: str) -> Run:
+        """Adopt the run with this name, or start it; raise ValueError if it is running with another command."""
+        run = self.adopt(parameters, name)
+        if run is not None:
+            return run
+        last = self.directory_of(name)
+        if last is not None and is_running(last / NOTES):
+            raise ValueError(
+                f"run {name} was started with another command and is still running in {str(last)!r}: wait for it to "
+                "end, or kill it"
+            )
+        return self.start(parameters, name)
+
+    def directory_of(self, name: str | None) -> Path | None:
+        """Return the latest directory of the campaign's runs with this name; None if there is none."""
+        taken = [] if name is None else _taken_directories(Path(self.runs), name)
+        own = (d for d in reversed(taken) if _read_identity(d).get("campaign") == self.campaign)
+        return next((directory.resolve() for directory in own), None)
+
     def adopt(self, parameters: Mapping[str, Any], name: str | None) -> Run | None:
         """Return the run with this name, if another process started it with the same command and it can be adopted.
 
         Runs that were killed, or whose machine went down, cannot be adopted. On Windows, no run can.
         """
-        directory = _last_directory(Path(self.runs), name)
-        if directory is None or _read_json(directory / PARAMETERS) != dict(parameters):
+        directory = self._directory_with(parameters, name)
+        if directory is None:
             return None
-        arguments = self.arguments(parameters)
-        process = adopt(arguments, directory / NOTES)
-        return None if process is None else Run(self, directory, arguments, process)
+        # The program may be found elsewhere now, or the spec have moved: what counts is how the command is written.
+        # Runs of earlier versions have kept no more than what it came to.
+        kept = _read_identity(directory).get("command")
+        if kept is not None and kept != list(self.command):
+            return None
+        process = adopt(None if kept is not None else self.arguments(parameters), directory / NOTES)
+        return None if process is None else Run(self, directory, process.command, process)
+
+    def _directory_with(self, parameters: Mapping[str, Any], name: str | None) -> Path | None:
+        """Return the directory of the run with this name, if it was started with these parameters."""
+        directory = self.directory_of(name)
+        if directory is None or _read_identity(directory).get("parameters") != dict(parameters):
+            return None
+        return directory
+
+    def _identity(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """What a run is recognized by; the program may rewrite its other files."""
+        return {"campaign": self.campaign, "parameters": dict(parameters), "command": list(self.command)}
 
     def read_again(self, parameters: Mapping[str, Any], name: str) -> tuple[Value, dict[str, str]] | None:
         """Read the value or outputs of a run again, with the reasons why some outputs are None.
@@ -168,8 +207,8 @@ class Simulator:
         Return None if there is no such run with these parameters, or if it did not end normally. Raise RunFailed if it
         has no value.
         """
-        directory = _last_directory(Path(self.runs), name)
-        if directory is None or _read_json(directory / PARAMETERS) != dict(parameters):
+        directory = self._directory_with(parameters, name)
+        if directory is None:
             return None
         outcome = _read_json(directory / OUTCOME)
         kept = outcome.get("exit_code") if isinstance(outcome, dict) else None
@@ -286,10 +325,10 @@ class Run:
         return f": {printable(shorten(line, 200))}" if line else ""
 
 
-def is_under_way(runs: Path, name: str) -> bool:
-    """Return whether the program of this run is running, no matter which process started it."""
-    directory = _last_directory(runs, name)
-    return directory is not None and is_running(directory / NOTES)
+def is_under_way(runs: Path, name: str, campaign: str | None = None) -> bool:
+    """Return whether the program of this run of a campaign is running, no matter which process started it."""
+    own = (d for d in _taken_directories(runs, name) if _read_identity(d).get("campaign") == campaign)
+    return any(is_running(directory / NOTES) for directory in own)
 
 
 def _as_json(content: object) -> str:
@@ -300,12 +339,15 @@ def _read_json(path: Path) -> object:
     return parse_json(path.read_text(encoding="utf-8", errors="replace")) if path.is_file() else None
 
 
-def _last_directory(root: Path, name: str | None) -> Path | None:
-    """Return the latest directory of the runs with this name."""
-    if name is None:
-        return None
-    taken = list(itertools.takewhile(Path.is_dir, (root / candidate for candidate in _directories(name))))
-    return taken[-1].resolve() if taken else None
+def _read_identity(directory: Path) -> Mapping[str, Any]:
+    """Return what the run in a directory is recognized by; of earlier versions, its parameters."""
+    kept = _read_json(directory / IDENTITY)
+    return kept if isinstance(kept, dict) else {"parameters": _read_json(directory / PARAMETERS)}
+
+
+def _taken_directories(root: Path, name: str) -> list[Path]:
+    """Return the directories of the runs with this name, in order."""
+    return list(itertools.takewhile(Path.is_dir, (root / candidate for candidate in _directories(name))))
 
 
 def _directories(name: str) -> Iterator[str]:

@@ -15,6 +15,7 @@ from botorch.acquisition import (
     PosteriorMean,
     ProbabilityOfImprovement,
     UpperConfidenceBound,
+    qKnowledgeGradient,
     qLogExpectedImprovement,
     qLogNoisyExpectedImprovement,
 )
@@ -22,7 +23,7 @@ from botorch.acquisition.analytic import LogConstrainedExpectedImprovement, LogP
 from botorch.acquisition.input_constructors import get_acqf_input_constructor
 from botorch.acquisition.objective import ScalarizedPosteriorTransform
 from botorch.exceptions import UnsupportedError
-from botorch.models import ModelListGP, SingleTaskGP
+from botorch.models import ModelListGP, MultiTaskGP, SingleTaskGP
 from botorch.models.transforms import Log, Normalize, Standardize
 from botorch.models.transforms.input import Warp
 from botorch.optim import optimize_acqf
@@ -624,6 +625,36 @@ def test_models_without_one_normal_output_are_refused():
         calibrate(ModelListGP(SingleTaskGP(X, Y), SingleTaskGP(X, Y)))
     with pytest.raises(UnsupportedError, match="normal posterior"):
         calibrate(SingleTaskGP(X, Y - Y.min() + 1.0, outcome_transform=Log()))
+    tasks = torch.hstack([X, (torch.arange(len(X)) % 2)[:, None]])
+    with pytest.raises(UnsupportedError, match="data of one task, got a MultiTaskGP"):
+        calibrate(MultiTaskGP(tasks, Y, task_feature=-1, output_tasks=[0]))
+
+
+def test_equal_observations_leave_the_law_normal():
+    X, y = _data()
+    model = SingleTaskGP(torch.tensor(X), torch.full((len(y), 1), 3.0, dtype=torch.double))
+    assert calibrate(model) == GeneralizedNormal(2.0, 2.0**0.5, 3.0, maximize=True)
+
+
+def test_a_calibrated_model_refuses_further_observations():
+    """Without a sentence, qKnowledgeGradient would miss an attribute."""
+    model = TailCalibratedModel(_simple_model(), GeneralizedNormal(1.0, 1.0))
+    X = torch.rand(1, 2, dtype=torch.double)
+    with pytest.raises(UnsupportedError, match="calibrate it again"):
+        model.condition_on_observations(X, X[:, :1])
+    with pytest.raises(UnsupportedError, match="has no fantasies"):
+        qKnowledgeGradient(model, num_fantasies=2)(X.expand(1, 3, 2))
+
+
+def test_a_calibrated_model_has_one_output():
+    model = TailCalibratedModel(_simple_model(), GeneralizedNormal(1.0, 1.0))
+    X = torch.rand(3, 2, dtype=torch.double)
+    assert model.subset_output([0]) is model
+    torch.testing.assert_close(model.posterior(X, output_indices=[0]).mean, model.posterior(X).mean)
+    with pytest.raises(ValueError, match=r"one output, so that indices must be \[0\], got \[3\]"):
+        model.posterior(X, output_indices=[3])
+    with pytest.raises(ValueError, match="one output"):
+        model.subset_output([1])
 
 
 def test_epsilon_outside_of_the_unit_interval_is_refused():
@@ -770,6 +801,7 @@ def test_limits_that_make_no_sense_are_refused():
     for constraints, words in [
         ({}, "at least one limit"),
         ({2: (None, 1.0)}, "outputs 0 to 1, got 2"),
+        ({1: 1.2}, r"a lower and an upper limit, None where there is none, got 1\.2"),
         ({1: (None, None)}, "must give output 1 a limit"),
         ({1: (1.0, 0.0)}, "a lower limit below the upper"),
     ]:

@@ -14,6 +14,7 @@ torch.Size([5])
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -32,6 +33,7 @@ try:
     from botorch.exceptions import UnsupportedError
     from botorch.models.gpytorch import GPyTorchModel
     from botorch.models.model import Model
+    from botorch.models.multitask import MultiTaskGP
     from botorch.posteriors import GPyTorchPosterior, Posterior
     from botorch.sampling.get_sampler import GetSampler, get_sampler
     from botorch.utils.transforms import t_batch_mode_transform
@@ -135,6 +137,8 @@ def calibrate(
     last = None if previous is None or previous.threshold is None else sign * previous.threshold
     delta = above(None if level is None else sign * level, delta, sign * y)
     threshold = calibration.next_threshold(sign * y, weights, delta=delta, p_min=p_min, previous=last)
+    if (y == y[0]).all():  # equal values say nothing about the size of residuals
+        return replace(_NORMAL, threshold=sign * threshold, maximize=maximize)
     law = calibration.tail_law(
         sign * mean, sd, sign * y, weights, threshold, criterion=criterion, search=search, rng=rng
     ).law
@@ -558,7 +562,9 @@ class TailCalibratedModel(Model):
     """A fitted GP with a calibrated residual law, for Monte Carlo acquisition functions.
 
     BoTorch's analytic acquisition functions (EI, LogEI, PI, UCB) treat every posterior as normal. With this model they
-    raise an error instead of returning a wrong value.
+    raise an error instead of returning a wrong value. The model cannot be conditioned on further observations, because
+    the law would have to be calibrated again: functions that need fantasies, such as ``qKnowledgeGradient``, raise an
+    error, too.
 
     Parameters
     ----------
@@ -610,10 +616,30 @@ class TailCalibratedModel(Model):
         A posterior transform is applied to the posterior of the GP. With one output it is affine, so the symmetric law
         does not change.
         """
+        _check_first_output(output_indices)
         gaussian = self.model.posterior(
             X, observation_noise=observation_noise, posterior_transform=posterior_transform
         )
         return GeneralizedNormalPosterior(gaussian, self.law)
+
+    def subset_output(self, idcs: list[int]) -> TailCalibratedModel:
+        """Return the model itself: it has one output."""
+        _check_first_output(idcs)
+        return self
+
+    def condition_on_observations(self, X: Tensor, Y: Tensor, **kwargs: Any) -> Model:
+        """Raise an error, because the law holds for the data that it was calibrated on."""
+        raise UnsupportedError(
+            "a TailCalibratedModel cannot be conditioned on observations, because its law belongs to its data: "
+            "condition the GP, and calibrate it again"
+        )
+
+    def fantasize(self, *args: Any, **kwargs: Any) -> Model:
+        """Raise an error, because the law holds for the data that it was calibrated on."""
+        raise UnsupportedError(
+            "a TailCalibratedModel has no fantasies, because its law belongs to its data: use an acquisition function "
+            "without them, such as qLogExpectedImprovement, or the GP itself"
+        )
 
 
 @acqf_input_constructor(TailCalibratedLogExpectedImprovement, TailCalibratedExpectedImprovement)
@@ -679,12 +705,22 @@ def _check_exact(model: Model) -> None:
         raise UnsupportedError(
             f"tail calibration needs an exact GP such as a SingleTaskGP, got a {type(model).__name__}"
         )
+    if isinstance(model, MultiTaskGP):
+        raise UnsupportedError(
+            f"tail calibration needs data of one task, got a {type(model).__name__}: fit a SingleTaskGP to each task"
+        )
     if model.num_outputs != 1 or len(model.batch_shape):
         raise UnsupportedError(
             "tail calibration needs a model with one output and no batch dimension, got "
             f"{model.num_outputs} outputs and batch shape {tuple(model.batch_shape)}: calibrate each model of "
             "a list by itself"
         )
+
+
+def _check_first_output(indices: list[int] | None) -> None:
+    """Raise an error unless the indices are those of all outputs of a model that has one."""
+    if indices is not None and [*indices] not in ([0], [-1]):
+        raise ValueError(f"a TailCalibratedModel has one output, so that indices must be [0], got {indices}")
 
 
 def _leave_one_out(model: GPyTorchModel) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -741,7 +777,14 @@ def _check_limits(model: Model, constraints: Limits) -> Limits:
     """Raise an error for limits of unknown outputs, and for empty ranges."""
     if not constraints:
         raise ValueError("constraints must have at least one limit, got none")
-    for i, (lower, upper) in constraints.items():
+    for i, limits in constraints.items():
+        try:
+            lower, upper = limits
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"constraints must give output {i} a lower and an upper limit, None where there is none, got "
+                f"{plain(limits)}"
+            ) from None
         if not 0 <= i < model.num_outputs:
             raise ValueError(f"constraints must be about the outputs 0 to {model.num_outputs - 1}, got {i}")
         if lower is None and upper is None:

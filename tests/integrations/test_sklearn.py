@@ -120,5 +120,19 @@ def test_bad_arguments_are_refused_with_a_sentence(data):
         TailCalibratedRegressor(random_state="seven").fit(X, y)
     with pytest.raises(TypeError, match="has no option 'eta'"):
         TailCalibratedRegressor(options={"eta": 1.0}).fit(X, y)
+    for options in ([1], "delta"):
+        with pytest.raises(ValueError, match="options must be a mapping from names to values or None"):
+            TailCalibratedRegressor(options=options).fit(X, y)
     with pytest.raises(NotFittedError):
         TailCalibratedRegressor().predict(X)
+
+
+@pytest.mark.parametrize(
+    "levels", [[[0.1, 0.9]], [0.5, np.nan], np.nan, -0.1, [0.5, 1.5], "half", [[0.1], [0.2, 0.3]]]
+)
+def test_levels_that_are_no_probabilities_are_refused_with_a_sentence(data, levels):
+    regressor = TailCalibratedRegressor("gp").fit(data[0][:10], data[1][:10])
+    with pytest.raises(
+        ValueError, match="quantiles must be a level between 0 and 1, or a sequence of them, got"
+    ):
+        regressor.predict_quantiles(data[0][:2], levels)

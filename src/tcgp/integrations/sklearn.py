@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,8 @@ class TailCalibratedRegressor(RegressorMixin, BaseEstimator):
     Parameters
     ----------
     method : str
-        Method; see `tcgp.fit_model`. The default is the method of the paper. ``"auto"`` is tcGP or reGP, whichever
-        predicts left-out low values better.
+        Method; see `tcgp.fit_model`. The default is the method of the paper. ``"auto"`` is tcGP, reGP, the
+        additive or the rotated tcGP, whichever predicts left-out low values best.
     delta : float, optional
         Level of the quantile of y that is used as threshold. The default depends on the method (0.05 for most).
     smoothness : {0, 1, 2, 3}
@@ -102,6 +103,10 @@ class TailCalibratedRegressor(RegressorMixin, BaseEstimator):
         """
         points, values = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         points, values = _average_duplicates(points, np.asarray(values, dtype=np.float64))
+        if not isinstance(self.options, Mapping | None):
+            raise ValueError(
+                f"options must be a mapping from names to values or None, got {plain(self.options)}"
+            )
         options = {"smoothness": self.smoothness, **(self.options or {})}
         if self.delta is not None:
             options["delta"] = self.delta
@@ -146,7 +151,14 @@ class TailCalibratedRegressor(RegressorMixin, BaseEstimator):
         array of shape (m, k), or (m,) for a single level
         """
         prediction = self.predict_distribution(X)
-        levels = np.asarray(quantiles, dtype=np.float64)
+        try:
+            levels = np.asarray(quantiles, dtype=np.float64)
+        except (TypeError, ValueError):
+            levels = np.array(np.nan)
+        if levels.ndim > 1 or not ((levels >= 0.0) & (levels <= 1.0)).all():
+            raise ValueError(
+                f"quantiles must be a level between 0 and 1, or a sequence of them, got {plain(quantiles)}"
+            )
         if levels.ndim == 0:
             return prediction.ppf(levels)
         return np.ascontiguousarray(prediction.ppf(levels[:, None]).T)

@@ -230,3 +230,18 @@ def test_any_finite_data_give_finite_predictions(n, d, seed, log_scale, shift, c
     loo = gp.leave_one_out()
     assert np.isfinite([*mean, *sd, *loo.mean, *loo.sd, *loo.residuals]).all()
     assert (sd >= 0.0).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"variance": -1.0}, "variance must be a positive number or None, got -1"),
+        ({"variance": 0.0}, "variance must be a positive number"),
+        ({"mean": np.nan}, "mean must be a finite number or None, got nan"),
+        ({"n_starts": 0}, "n_starts must be a positive integer, got 0"),
+        ({"nugget": None, "lengthscales": 0.3}, "nugget must be a number where lengthscales are given"),
+    ],
+)
+def test_parameters_that_make_no_process_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        GaussianProcess(**settings)

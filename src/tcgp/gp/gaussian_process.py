@@ -90,4 +90,12 @@ class GaussianProcess(Interpolator):
             raise ValueError(
                 f"nugget must be at least 0 and finite, or None to learn it, got {plain(nugget)}"
             )
+        if nugget is None and lengthscales is not None:
+            raise ValueError(
+                "nugget must be a number where lengthscales are given, got None: both are learned together"
+            )
+        if mean is not None and not np.isfinite(mean):
+            raise ValueError(f"mean must be a finite number or None, got {plain(mean)}")
+        if variance is not None and not 0.0 < variance < np.inf:
+            raise ValueError(f"variance must be a positive number or None, got {plain(variance)}")
         self.lengthscales, self.mean, self.variance, self.nugget = lengthscales, mean, variance, nugget

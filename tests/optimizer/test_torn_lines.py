@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -70,12 +71,16 @@ def test_what_is_cut_off_is_kept_beside_the_journal(
 def test_a_journal_goes_on_where_nothing_can_be_kept(
     path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def full_disk(*args: object) -> None:
-        raise OSError(28, "No space left on device")
+    real_open = os.open
+
+    def full_disk(name: Path, flags: int, mode: int = 0o777) -> int:
+        if flags & os.O_EXCL:
+            raise OSError(28, "No space left on device")
+        return real_open(name, flags, mode)
 
     whole = path.read_bytes()
     path.write_bytes(whole[:-5])
-    monkeypatch.setattr("tcgp.optimizer.kept_file._new_file", full_disk)
+    monkeypatch.setattr(os, "open", full_disk)
     with Journal(path) as journal:
         assert journal.record is not None
     assert "is dropped" in caplog.text

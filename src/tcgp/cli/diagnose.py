@@ -15,6 +15,7 @@ from tcgp.cli.campaigns import read
 from tcgp.cli.console import DONE, UsageError, note, relative, show
 from tcgp.cli.pictures import can_draw, new_figure, save
 from tcgp.cli.tables import BOOKKEEPING, is_missing, number, read_table
+from tcgp.optimizer.journal import is_journal
 from tcgp.space import Categorical, Dimension, Point, Real, Space
 
 if TYPE_CHECKING:
@@ -129,7 +130,8 @@ def _draw(model: Model, path: str) -> None:
 
 
 def _is_journal(path: str) -> bool:
-    return path.endswith(".jsonl")
+    """Whether a file is a journal, or has the name of one: what is wrong with a damaged one is said then."""
+    return is_journal(path) or path.endswith(".jsonl")
 
 
 def _data_of_journal(options: argparse.Namespace) -> _Data:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,10 +11,11 @@ from typing import Any
 from tcgp.cli.campaigns import open_optimizer, read
 from tcgp.cli.console import DONE, UsageError, note, show
 from tcgp.cli.spec import load_spec
-from tcgp.cli.tables import BOOKKEEPING, Table, is_missing, number, parse_cell, read_table
+from tcgp.cli.tables import BOOKKEEPING, Table, is_missing, number, parse_cell, read_usable_rows
 from tcgp.goals import Goals, parameter_names
 from tcgp.optimizer import Evaluation, Optimizer
 from tcgp.optimizer.arguments import point_of_row
+from tcgp.optimizer.journal import is_journal
 
 __all__ = ["run"]
 
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         Path(options.journal).absolute().parent.mkdir(parents=True, exist_ok=True)
     with open_optimizer(options.journal, spec) as optimizer:
         found = _Found()
-        for item in _runs(options, optimizer):
+        for item in _runs(options, optimizer, found):
             _check(item, optimizer, found)
         _report_problems(found.problems, options)
         evaluations = [evaluation for _, evaluation in found.evaluations.values()]
@@ -79,8 +79,13 @@ def _check(item: _Run, optimizer: Optimizer, found: _Found) -> None:
     except ValueError as error:
         found.problems.append(f"{item.label}: {error}")
         return
+    known = history.find(x) or history.find_outside(x)
     earlier = found.evaluations.get(tuple(x))
-    if earlier is None:
+    if known is not None and not known.same_outcome(evaluation):
+        found.problems.append(
+            f"{item.label}: the journal has {known.outcome()} at this point, and not {evaluation.outcome()}"
+        )
+    elif earlier is None:
         found.evaluations[tuple(x)] = (item.label, evaluation)
     elif not earlier[1].same_outcome(evaluation):
         found.problems.append(
@@ -103,23 +108,15 @@ def _report_problems(problems: list[str], options: argparse.Namespace) -> None:
 # ---- where runs come from ----
 
 
-def _runs(options: argparse.Namespace, optimizer: Optimizer) -> Iterator[_Run]:
-    """The runs of a CSV file, a journal or a study."""
+def _runs(options: argparse.Namespace, optimizer: Optimizer, found: _Found) -> Iterator[_Run]:
+    """The runs of a CSV file, a journal or a study; what cannot be read as a run is noted among the problems."""
     if "://" in options.data:
         return _runs_of_study(options, optimizer.history.goals)
     if options.study is not None:
         raise UsageError("--study is for the URL of an Optuna storage, such as sqlite:///trials.db")
-    if _is_journal(options.data):
+    if is_journal(options.data):
         return _runs_of_journal(options.data)
-    return _runs_of_table(read_table(options.data), optimizer, options.objective)
-
-
-def _is_journal(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return file.read(64).lstrip(b"\xef\xbb\xbf").startswith(b'{"format": "tcgp-journal"')
-    except OSError as error:
-        raise UsageError(f"{path!r} cannot be read: {os.strerror(error.errno or 0)}") from None
+    return _runs_of_table(read_usable_rows(options.data), optimizer, options.objective, found)
 
 
 def _runs_of_journal(path: str) -> Iterator[_Run]:
@@ -171,11 +168,14 @@ def _numbers(attributes: Mapping[str, Any]) -> dict[str, float]:
     return {k: v for k, v in attributes.items() if isinstance(v, int | float) and not isinstance(v, bool)}
 
 
-def _runs_of_table(table: Table, optimizer: Optimizer, objective: str | None) -> Iterator[_Run]:
+def _runs_of_table(
+    table: Table, optimizer: Optimizer, objective: str | None, found: _Found
+) -> Iterator[_Run]:
     """The rows of a CSV file; a row without a value is a failure if a column 'reason' says why, else it is left out."""
     history = optimizer.history
     parameters = dict(zip(parameter_names(history.space), history.space.dimensions, strict=True))
     columns = _value_columns(table, list(parameters), history.goals, objective)
+    found.problems += [f"line {line} {trouble}" for line, trouble in table.uneven]
     n_left_out = 0
     for line, row in table.rows:
         cells = {name: table.cell(row, name) for name in table.header}
@@ -196,7 +196,8 @@ def _runs_of_table(table: Table, optimizer: Optimizer, objective: str | None) ->
             x = {name: parse_cell(d, cells[name]) for name, d in parameters.items() if name in cells}
             outputs = {name: _value(columns[name], text) for name, text in answers.items()}
         except ValueError as error:
-            raise UsageError(f"{label} of {table.path!r}, {error}") from None
+            found.problems.append(f"{label}, {error}")
+            continue
         failed = any(value is None for value in wanted)
         answer = (
             None

@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tcgp.cli.console import UsageError
 from tcgp.goals import parameter_names
 from tcgp.optimizer.arguments import point_of_row
+from tcgp.programs.numerals import parse_number
 from tcgp.space import Categorical, Dimension, Space
 
-__all__ = ["BOOKKEEPING", "Table", "is_missing", "number", "parse_cell", "points_of_table", "read_table"]
+__all__ = [
+    "BOOKKEEPING",
+    "Table",
+    "is_missing",
+    "number",
+    "parse_cell",
+    "points_of_table",
+    "read_table",
+    "read_usable_rows",
+]
 
 MISSING = ("", "na", "n/a", "nan", "none", "null", "failed")
 BOOKKEEPING = ("id", "status", "feasible", "reason", "seconds")  # columns of tcgp status that are no data
-DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
+DECIMAL_COMMA = re.compile(r"[-+]?[0-9]*,[0-9]+([eE][-+]?[0-9]+)?")
 
 
 @dataclass(frozen=True)
@@ -33,11 +44,14 @@ class Table:
     header : list of str
     rows : list of (int, list of str)
         Cells, with the line of the file that they stand on.
+    uneven : list of (int, str)
+        Rows that have more or fewer cells than the header: their line, and what is wrong in words.
     """
 
     path: str
     header: list[str]
     rows: list[tuple[int, list[str]]]
+    uneven: list[tuple[int, str]] = field(default_factory=list)
 
     def cell(self, row: Sequence[str], column: str) -> str:
         """What a row has in a column."""
@@ -49,26 +63,46 @@ def read_table(path: str) -> Table:
 
     With semicolons or tabs a decimal comma is understood, if no number of the file has a decimal point.
     """
+    table = read_usable_rows(path)
+    for line, trouble in table.uneven:
+        raise UsageError(f"line {line} of {path!r} {trouble}")
+    return table
+
+
+def read_usable_rows(path: str) -> Table:
+    """Read a CSV file as `read_table` does, and set rows aside that have more or fewer cells than the header."""
+    file = io.StringIO(_read(path), newline="")
+    delimiter = _delimiter(file.readline())
+    file.seek(0)
+    reader = csv.reader(file, delimiter=delimiter)
     try:
-        with Path(path).open(newline="", encoding="utf-8-sig") as file:
-            first = file.readline()
-            file.seek(0)
-            reader = csv.reader(file, delimiter=_delimiter(first))
-            lines = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
-    except OSError as error:
-        raise UsageError(f"{path!r} cannot be read: {error.strerror}") from None
-    except (UnicodeDecodeError, csv.Error) as error:
+        lines = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
+    except csv.Error as error:
         raise UsageError(f"{path!r} is not a CSV file: {error}") from None
     if not lines:
         raise UsageError(f"{path!r} is empty: a header and one row per run are needed")
     header = [cell.strip() for cell in lines[0][1]]
     _check_header(path, header)
-    for line, row in lines[1:]:
-        if len(row) != len(header):
-            raise UsageError(
-                f"line {line} of {path!r} has {len(row)} cells, and the header has {len(header)}"
-            )
-    return Table(path, header, _with_points(lines[1:]) if _delimiter(first) != "," else lines[1:])
+    rows = [(line, row) for line, row in lines[1:] if len(row) == len(header)]
+    uneven = [
+        (line, f"has {len(row)} cells, and the header has {len(header)}")
+        for line, row in lines[1:]
+        if len(row) != len(header)
+    ]
+    return Table(path, header, rows if delimiter == "," else _with_points(rows), uneven)
+
+
+def _read(path: str) -> str:
+    try:
+        with Path(path).open(newline="", encoding="utf-8-sig") as file:
+            text = file.read()
+    except OSError as error:
+        raise UsageError(f"{path!r} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path!r} is not a text file in UTF-8; save it as UTF-8") from None
+    if "\0" in text:  # half of the bytes of UTF-16 are zeros
+        raise UsageError(f"{path!r} has zero bytes in it and is not a text file in UTF-8; save it as UTF-8")
+    return text
 
 
 def _delimiter(header: str) -> str:
@@ -107,9 +141,9 @@ def is_missing(text: str) -> bool:
 
 
 def number(text: str) -> float | None:
-    """The number in a cell, or None if it is none."""
+    """The number in a cell, or None if it is none that everybody reads alike, such as ``1_5``."""
     try:
-        return float(text)
+        return parse_number(text.strip())
     except ValueError:
         return None
 

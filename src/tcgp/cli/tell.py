@@ -11,6 +11,7 @@ from tcgp.cli.campaigns import open_optimizer
 from tcgp.cli.console import DONE, UsageError
 from tcgp.goals import Goals
 from tcgp.optimizer import Optimizer
+from tcgp.programs.numerals import parse_number
 
 __all__ = ["run"]
 
@@ -63,7 +64,7 @@ def _number_and_answer(options: argparse.Namespace) -> tuple[int | None, Answer]
             f"after the journal, {form.strip() or 'nothing'} is expected, got {' '.join(rest) or 'nothing'}; "
             "see tcgp tell --help"
         )
-    if numbers and not numbers[0].isdecimal():
+    if numbers and not (numbers[0].isascii() and numbers[0].isdecimal()):
         raise UsageError(f"ID must be the number that tcgp ask gave, got {numbers[0]!r}")
     number = int(numbers[0]) if numbers else None
     if options.failed is not None:
@@ -85,7 +86,7 @@ def _outputs(texts: Sequence[str]) -> dict[str, float]:
 
 def _number(label: str, text: str) -> float:
     try:
-        return float(text)
+        return parse_number(text)
     except ValueError:
         raise UsageError(f"{label} must be a number, got {text!r}; for a failed run use --failed") from None
 

@@ -79,9 +79,11 @@ def replay(record: Record, path: str) -> Campaign:
         space = Space.from_json(header["space"])
         settings = Settings(**_renamed(header["settings"])).completed(len(space))
         seed = check_seed("seed", header["seed"])
+        check_seed("constraints_not_kept", header.get("constraints_not_kept", 0))
+        history = History(space, settings.goals(space))
     except (KeyError, TypeError, ValueError) as error:
-        raise JournalError(f"the header of the journal {path!r} cannot be used: {error}") from error
-    history = History(space, settings.goals(space))
+        what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise JournalError(f"the header of the journal {path!r} cannot be used: {what}") from error
     for line, event in record.events:
         try:
             _add(history, settings, event)
@@ -174,8 +176,10 @@ def _answered(history: History, number: object, x: Point) -> int | None:
     return number
 
 
-def _renamed(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _renamed(settings: object) -> dict[str, Any]:
     """Settings of version 0.1, in which an option of bcrGP had a name that now means the lengthscales' selection."""
+    if not isinstance(settings, Mapping):
+        raise ValueError(f"settings must be a mapping from names to values, got {plain(settings)}")
     options = dict(settings.get("options", {}))
     if options.get("selection") in ("cross-ks", "conservative"):
         options["draw"] = options.pop("selection")

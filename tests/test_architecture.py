@@ -49,6 +49,7 @@ FOREIGN = {
     "_exit": "os",
     "_experiment": "ax",
     "_extended_shape": "botorch",
+    "_generation_node_name": "ax",
     "_generation_strategy": "ax",
     "_get_stale_trial_ids": "optuna",
     "_max_workers": "concurrent.futures",

@@ -82,7 +82,7 @@ class Interpolator:
             raise ValueError(
                 f"smoothness must be one of {SMOOTHNESSES} (p in nu = p + 1/2), got {plain(smoothness)}"
             )
-        if not isinstance(n_starts, numbers.Integral) or n_starts < 1:
+        if not isinstance(n_starts, int | np.integer) or n_starts < 1:
             raise ValueError(f"n_starts must be a positive integer, got {plain(n_starts)}")
         selection_prior(selection, 1, prior)  # refuses what is none
         for name, bound in (("shortest", SHORTEST if shortest is None else shortest), ("longest", longest)):

@@ -92,8 +92,8 @@ class TailCalibratedNode(ExternalGenerationNode):
     The model is fitted to completed trials. Running, abandoned and early-stopped trials have no value. The model uses
     its own prediction instead, so that their neighbourhood is not proposed again. Failed trials lower the predicted
     probability of success nearby. Ordered numeric choices are treated as steps, other choices as categories. A float
-    parameter with ``digits`` takes only the rounded values; trials with others are ignored, as are trials outside the
-    search space.
+    parameter with ``digits`` takes only the rounded values, to which those of other trials are rounded. Trials outside
+    the search space are ignored.
 
     Proposed points always satisfy the parameter constraints. Outcome constraints are learned: each has its own model,
     and the criterion is weighted by the probability that all of them hold. A completed trial without the metrics of a
@@ -346,7 +346,7 @@ def _coordinate(parameter: Parameter, value: Any) -> Any:
     if isinstance(parameter, ChoiceParameter):
         return parameter.values.index(value)
     step = _step(parameter)
-    return value if step is None else _place(value, step)
+    return value if step is None else _place(parameter.cast(value), step)  # rounds, as Ax does
 
 
 def _value(parameter: Parameter, coordinate: Any) -> Any:

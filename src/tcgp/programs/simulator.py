@@ -65,8 +65,8 @@ class Simulator:
         ``"json"`` means all numbers at the top level of a JSON object, which is the whole standard output or its last
         line.
     campaign : str, optional
-        Mark of the runs of one campaign, the ``campaign`` of its `tcgp.Optimizer`: runs with another mark, or with none,
-        are not its own.
+        Mark of the runs of one campaign, the ``campaign`` of its `tcgp.Optimizer`. Runs with another mark, or none, are
+        not its own.
 
     Notes
     -----

@@ -308,8 +308,9 @@ class TailCalibratedSampler(BaseSampler):
 
     def _warn_of_random_parameter(self, study: Study, trial: FrozenTrial, name: str) -> None:
         """Say once that the model does not choose all parameters."""
-        complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
-        if self._has_warned or not complete or name in self.infer_relative_search_space(study, trial):
+        if self._has_warned or name in self.infer_relative_search_space(study, trial):
+            return
+        if not study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
             return
         self._has_warned = True
         logger.warning(

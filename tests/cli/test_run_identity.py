@@ -154,6 +154,19 @@ def test_a_program_may_rewrite_its_parameters(tmp_path):
     assert starts(tmp_path) == ["0000", "0001"]
 
 
+def test_a_campaign_of_an_earlier_version_finds_its_run(tmp_path):
+    path = spec_in(tmp_path)
+    kill_during_the_first_run(path)
+    let_it_end(tmp_path)
+    journal = tmp_path / "spec.tcgp" / "journal.jsonl"
+    header, *rest = journal.read_text().splitlines()
+    known = {key: value for key, value in json.loads(header).items() if key != "campaign"}
+    journal.write_text("\n".join([json.dumps(known), *rest]) + "\n")
+    (tmp_path / "spec.tcgp" / "runs" / "0000" / ".run.json").unlink()
+    assert minimize(path) == 0
+    assert starts(tmp_path) == ["0000", "0001"]
+
+
 def test_another_command_is_not_started_beside_the_first(tmp_path, capsys):
     path = spec_in(tmp_path)
     kill_during_the_first_run(path)

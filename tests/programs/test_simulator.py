@@ -134,3 +134,13 @@ def test_a_timeout_must_be_positive(options, tmp_path):
 def test_a_command_is_a_list(command, tmp_path):
     with pytest.raises(ValueError, match="command must be a list"):
         Simulator(command, tmp_path)
+
+
+def test_a_pipe_in_the_place_of_an_output_is_not_waited_for(tmp_path):
+    code = "import os, sys; os.unlink('stdout.txt'); os.mkfifo('stdout.txt'); sys.exit(3)"
+    with pytest.raises(RunFailed, match="^exit code 3$"):
+        simulator(code, runs=tmp_path)({})
+    run = simulator(code, runs=tmp_path).start({}, "0007")
+    with pytest.raises(RunFailed):
+        run.finish()
+    assert run.words.strip() == ""

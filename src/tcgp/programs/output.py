@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -13,6 +14,8 @@ LONGEST_OUTPUT = 1 << 22  # bytes that are read at the end of a file
 
 def read_tail(path: Path) -> str:
     """Read the end of a text file; "..." marks an omitted beginning."""
+    if path.exists() and not path.is_file():  # a program may have put a pipe there, which would be waited for
+        raise OSError(errno.EINVAL, "not a regular file")
     with path.open("rb") as file:
         start = max(os.fstat(file.fileno()).st_size - LONGEST_OUTPUT, 0)
         file.seek(start)

@@ -156,15 +156,15 @@ class Simulator:
         return Run(self, directory, arguments, process)
 
     def adopt_or_start(self, parameters: Mapping[str, Any], name: str) -> Run:
-        """Adopt the run with this name, or start it; raise ValueError if it is running with another command."""
+        """Adopt the run with this name, or start it; raise ValueError if another one with this name is running."""
         run = self.adopt(parameters, name)
         if run is not None:
             return run
         last = self.directory_of(name)
         if last is not None and is_running(last / NOTES):
             raise ValueError(
-                f"run {name} was started with another command and is still running in {str(last)!r}: wait for it to "
-                "end, or kill it"
+                f"run {name} was started with another command or other parameters and is still running in "
+                f"{str(last)!r}: wait for it to end, or kill it"
             )
         return self.start(parameters, name)
 

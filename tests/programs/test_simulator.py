@@ -138,7 +138,7 @@ def test_a_command_is_a_list(command, tmp_path):
 
 def test_a_pipe_in_the_place_of_an_output_is_not_waited_for(tmp_path):
     code = "import os, sys; os.unlink('stdout.txt'); os.mkfifo('stdout.txt'); sys.exit(3)"
-    with pytest.raises(RunFailed, match="^exit code 3$"):
+    with pytest.raises(RunFailed, match=r"^exit code 3$"):
         simulator(code, runs=tmp_path)({})
     run = simulator(code, runs=tmp_path).start({}, "0007")
     with pytest.raises(RunFailed):

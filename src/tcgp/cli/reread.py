@@ -11,7 +11,7 @@ from pathlib import Path
 from tcgp._files import write_atomically
 from tcgp.cli.campaigns import open_optimizer
 from tcgp.cli.console import UsageError, note
-from tcgp.cli.spec import Spec, objective_and_outputs, places_of
+from tcgp.cli.spec import Spec, places_of
 from tcgp.optimizer import Evaluation, History, Optimizer
 from tcgp.optimizer.workers import Outcome
 from tcgp.programs import Simulator
@@ -72,8 +72,7 @@ def _readings(optimizer: Optimizer, simulator: Simulator, copy: Path | None) -> 
 
 def _as_before(simulator: Simulator, copy: Path) -> Simulator:
     """The simulator that finds values where the copy of the spec says."""
-    objective, outputs = objective_and_outputs(copy)
-    return replace(simulator, objective=objective, outputs=outputs)
+    return replace(simulator, **places_of(copy))
 
 
 def _read_runs(history: History, simulator: Simulator) -> list[_Reading]:

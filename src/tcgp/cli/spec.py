@@ -265,16 +265,9 @@ def program_of(path: Path) -> dict[str, Any]:
 
 
 def places_of(path: Path) -> dict[str, Any]:
-    """What a spec says about where its values are, unchecked."""
+    """What a spec says about where its values are: arguments of `Simulator`."""
     content = _read(path)
-    objective = content.get("objective")
-    return {"objective": objective if isinstance(objective, dict) else {}, "outputs": content.get("outputs")}
-
-
-def objective_and_outputs(path: Path) -> tuple[Objective, dict[str, Objective] | str | None]:
-    """The same as a `Simulator` takes it."""
-    content = _read(path)
-    return _objective(content), _outputs(content)
+    return {"objective": _objective(content), "outputs": _outputs(content)}
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -171,9 +171,8 @@ def _write_csv(campaign: Campaign, path: str) -> None:
     writer.writerow(columns_of(campaign.history))
     writer.writerows(row.values() for row in rows_of(campaign.history))
     try:
-        if os.path.lexists(path) and not stat.S_ISREG(
-            os.lstat(path).st_mode
-        ):  # /dev/stdout must stay what it is
+        is_special = os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode)
+        if is_special:  # /dev/stdout must stay what it is
             Path(path).write_text(table.getvalue(), encoding="utf-8", newline="")
         else:
             write_atomically(path, table.getvalue())

@@ -170,9 +170,8 @@ class Simulator:
 
     def directory_of(self, name: str | None) -> Path | None:
         """Return the latest directory of the campaign's runs with this name; None if there is none."""
-        taken = [] if name is None else _taken_directories(Path(self.runs), name)
-        own = (d for d in reversed(taken) if _read_identity(d).get("campaign") == self.campaign)
-        return next((directory.resolve() for directory in own), None)
+        own = [] if name is None else _directories_of(Path(self.runs), name, self.campaign)
+        return own[-1].resolve() if own else None
 
     def adopt(self, parameters: Mapping[str, Any], name: str | None) -> Run | None:
         """Return the run with this name, if another process started it with the same command and it can be adopted.
@@ -327,8 +326,7 @@ class Run:
 
 def is_under_way(runs: Path, name: str, campaign: str | None = None) -> bool:
     """Return whether the program of this run of a campaign is running, no matter which process started it."""
-    own = (d for d in _taken_directories(runs, name) if _read_identity(d).get("campaign") == campaign)
-    return any(is_running(directory / NOTES) for directory in own)
+    return any(is_running(directory / NOTES) for directory in _directories_of(runs, name, campaign))
 
 
 def _as_json(content: object) -> str:
@@ -345,9 +343,10 @@ def _read_identity(directory: Path) -> Mapping[str, Any]:
     return kept if isinstance(kept, dict) else {"parameters": _read_json(directory / PARAMETERS)}
 
 
-def _taken_directories(root: Path, name: str) -> list[Path]:
-    """Return the directories of the runs with this name, in order."""
-    return list(itertools.takewhile(Path.is_dir, (root / candidate for candidate in _directories(name))))
+def _directories_of(root: Path, name: str, campaign: str | None) -> list[Path]:
+    """Return the directories of a campaign's runs with this name, in order."""
+    taken = itertools.takewhile(Path.is_dir, (root / candidate for candidate in _directories(name)))
+    return [directory for directory in taken if _read_identity(directory).get("campaign") == campaign]
 
 
 def _directories(name: str) -> Iterator[str]:

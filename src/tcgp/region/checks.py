@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import math
-import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -217,7 +216,7 @@ def _check_numeric(space: Space, item: object) -> None:
 
 
 def _is_fixed_number(dimension: Categorical) -> bool:
-    return len(dimension.choices) == 1 and isinstance(dimension.choices[0], numbers.Real)
+    return len(dimension.choices) == 1 and dimension.numeric
 
 
 def _equality(text: str) -> ValueError:

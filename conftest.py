@@ -3,12 +3,16 @@
 import gc
 import importlib.util
 import logging
+import os
 import signal
 
 import pytest
 
 # A job that a shell starts in the background ignores Ctrl-C, and so would all that the tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# No test cuts the power: to wait until a file is on the disk itself would only cost time.
+os.fsync = lambda file: None
 
 NO_COCO = "needs COCO: pip install coco-experiment (a C compiler, where it has no wheel)"
 

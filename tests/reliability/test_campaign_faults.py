@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from campaigns import in_child
+from campaigns import cuts, in_child
 
 import tcgp
 from tcgp.cli import main
@@ -158,11 +158,9 @@ def test_a_journal_with_retries_and_corrections_cut_after_any_byte_resumes_with_
             optimizer.tell(x, None if i % 2 else 1.0, reason="no value")
             optimizer.correct(i, 2.0 + i)
     raw = whole.read_bytes()
-    ends = [i for i, byte in enumerate(raw) if byte == ord("\n")]
     kinds = [event["event"] for _, event in read_journal(whole).events]
-    for n in range(ends[0], len(raw) + 1):
-        cut.write_bytes(raw[:n])
-        kept = kinds[: sum(end <= n for end in ends) - 1]  # a line without its newline is whole
+    for n_lines in cuts(raw, cut, first=raw.index(b"\n")):
+        kept = kinds[: n_lines - 1]
         with Optimizer.resume(cut, reoffer=False) as resumed:
             history = resumed.history
             assert len(history.retries) == kept.count("retry")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from campaigns import in_child
+from campaigns import cuts, in_child
 
 import tcgp
 from tcgp import Optimizer
@@ -50,11 +50,9 @@ def test_a_journal_cut_after_any_byte_resumes_with_every_whole_line(tmp_path: Pa
     eventful(whole)
     raw = whole.read_bytes()
     events = [event for _, event in read_journal(whole).events]
-    ends = [i for i, byte in enumerate(raw) if byte == ord("\n")]
-    for n in [*range(ends[0] + 1, len(raw), 7), len(raw)]:
-        cut.write_bytes(raw[:n])
+    for n_lines in cuts(raw, cut, first=raw.index(b"\n") + 1, step=7):
         with Optimizer.resume(cut, reoffer=False) as optimizer:
-            kept = events[: sum(end <= n for end in ends) - 1]
+            kept = events[: n_lines - 1]
             history = optimizer.history
             told = sum(e["event"] == "tell" for e in kept)
             assert len(history.evaluations) + len(history.outside) == told

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from campaigns import BOUNDS, Campaign, in_child, value_at
+from campaigns import BOUNDS, Campaign, cuts, in_child, value_at
 
 from tcgp import Optimizer, minimize
 from tcgp.optimizer.journal import Journal, JournalError, read_journal, uninterrupted
@@ -237,12 +237,8 @@ def test_a_journal_cut_after_any_byte_resumes_with_every_whole_line(tmp_path: Pa
     whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
     # A line of each kind: proposals of the design and of the model, and their values.
     minimize(value_at, BOUNDS, n_evals=5, n_initial=4, method="gp", rng=0, journal=whole)
-    raw = whole.read_bytes()
-    ends = [i for i, byte in enumerate(raw) if byte == ord("\n")]
     events = [event for _, event in read_journal(whole).events]
-    for n in range(len(raw) + 1):
-        cut.write_bytes(raw[:n])
-        n_lines = sum(end <= n for end in ends)  # a line without its newline is whole
+    for n_lines in cuts(whole.read_bytes(), cut):
         if n_lines == 0:
             with pytest.raises(JournalError, match="nothing to resume"):
                 Optimizer.resume(cut)

@@ -468,7 +468,7 @@ def arrange(arguments: list[str]) -> list[str]:
     front, back = [], []
     rest = iter(protected)
     for text in rest:
-        if text == "--correct":
+        if text == "--correct" or text.startswith(("--x=", "--failed=", "--took=")):
             back.append(text)
         elif text in ("--x", "--failed", "--took"):
             back += [text, *itertools.islice(rest, 1)]

@@ -10,6 +10,7 @@ from typing import Any
 
 import latex2mathml.converter
 from docutils import nodes
+from sphinx.ext.autodoc.mock import mock
 
 import tcgp
 from tcgp.cli.spec import EXAMPLE
@@ -53,6 +54,9 @@ autosummary_generate = False
 # The hosts of the bridges are large, and their documentation is elsewhere.
 sys.modules["ax.storage.json_store.registry"] = types.SimpleNamespace(CORE_DECODER_REGISTRY={})  # type: ignore[assignment]
 autodoc_mock_imports = ["ax", "botorch", "cocoex", "gpytorch", "ioh", "optuna", "sklearn", "torch"]
+# Autodoc mocks them while it imports a module of ours, and imports them in earnest to look for the sources of members.
+mocked = mock(autodoc_mock_imports)
+mocked.__enter__()
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 nitpick_ignore_regex = [

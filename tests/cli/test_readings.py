@@ -58,6 +58,25 @@ def test_corrections_by_hand_stay(tmp_path, capsys):
     assert len(events(tmp_path / "spec.tcgp" / "journal.jsonl", "correct")) == 2
 
 
+def test_a_reading_that_was_killed_half_way_is_not_taken_for_a_hand(tmp_path, capsys):
+    path = spec_with(tmp_path, "key = 'kost'")
+    assert minimize(path) == 1
+    spec_with(tmp_path, "key = 'cost'")
+    kept = (tmp_path / "spec.tcgp" / "runs" / "spec.toml").read_text()
+    assert minimize(path) == 0
+    # As if it had been killed after its first correction.
+    journal = tmp_path / "spec.tcgp" / "journal.jsonl"
+    lines = journal.read_text().splitlines()
+    first = next(i for i, line in enumerate(lines) if '"correct"' in line)
+    journal.write_text("\n".join(lines[: first + 1]) + "\n")
+    (tmp_path / "spec.tcgp" / "runs" / "spec.toml").write_text(kept)
+    capsys.readouterr()
+    assert minimize(path) == 0
+    shown = capsys.readouterr().err
+    assert "3 runs were read again, 2 failures have a value now" in shown
+    assert "by hand" not in shown
+
+
 def test_points_of_a_spec_are_asked_for_one_by_one(tmp_path, capsys):
     path = tmp_path / "spec.toml"
     path.write_text(f"x0 = [{{x = 0.1}}, {{x = 0.2}}, {{x = 0.3}}]\nseed = 1\n{ONE_REAL}")

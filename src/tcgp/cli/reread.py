@@ -66,7 +66,7 @@ def _readings(optimizer: Optimizer, simulator: Simulator, copy: Path | None) -> 
         untouched = [r for r in readings if r.before.id not in corrected]
     else:
         before = {r.before.id: r.after for r in _read_runs(optimizer.history, _as_before(simulator, copy))}
-        untouched = [r for r in readings if r.before.same_outcome(before[r.before.id])]
+        untouched = [r for r in readings if not r.differs or r.before.same_outcome(before[r.before.id])]
     return untouched, len(readings) - len(untouched)
 
 

@@ -172,10 +172,11 @@ def test_tell_keeps_how_long_a_run_took(tmp_path, capsys):
     spec = tmp_path / "spec.toml"
     spec.write_text("budget = 9" + TWO_REALS)
     journal = tmp_path / "run.jsonl"
-    assert main(["ask", str(journal), "--spec", str(spec), "-n", "2"]) == 0
-    assert main(["tell", str(journal), "--took=2h", "0", "-1.5"]) == 0
+    assert main(["ask", str(journal), "--spec", str(spec), "-n", "3"]) == 0
+    assert main(["tell", str(journal), "--took", "2h", "0", "-1.5"]) == 0
     assert main(["tell", str(journal), "1", "--failed", "diverged", "--took", "90"]) == 0
-    assert [event["seconds"] for event in events(journal, "tell")] == [7200.0, 90.0]
+    assert main(["tell", str(journal), "--took=3h", "2", "-2.5"]) == 0
+    assert [event["seconds"] for event in events(journal, "tell")] == [7200.0, 90.0, 10800.0]
     capsys.readouterr()
     assert main(["tell", str(journal), "2", "1.0", "--took", "long"]) == 2
     assert "long" in capsys.readouterr().err

@@ -77,6 +77,20 @@ def test_a_reading_that_was_killed_half_way_is_not_taken_for_a_hand(tmp_path, ca
     assert "by hand" not in shown
 
 
+def test_journals_in_one_directory_are_read_again_each_by_its_own_spec(tmp_path, capsys):
+    path, first, second = (
+        spec_with(tmp_path, "key = 'kost'", budget=4),
+        tmp_path / "a.jsonl",
+        tmp_path / "b.jsonl",
+    )
+    assert main(["minimize", str(path), "--journal", str(first), "--quiet", "--no-plots"]) == 1
+    spec_with(tmp_path, "key = 'cost'", budget=4)
+    assert main(["minimize", str(path), "--journal", str(second), "--quiet", "--no-plots"]) == 0
+    assert main(["minimize", str(path), "--journal", str(first), "--quiet", "--no-plots"]) == 0
+    assert "3 runs were read again, 3 failures have a value now" in capsys.readouterr().err
+    assert len(events(first, "correct")) == 3
+
+
 def test_points_of_a_spec_are_asked_for_one_by_one(tmp_path, capsys):
     path = tmp_path / "spec.toml"
     path.write_text(f"x0 = [{{x = 0.1}}, {{x = 0.2}}, {{x = 0.3}}]\nseed = 1\n{ONE_REAL}")

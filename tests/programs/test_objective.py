@@ -144,6 +144,11 @@ def test_a_file_that_cannot_be_read_is_a_failure(tmp_path):
         simulator(code, runs=tmp_path, objective=Objective(file="out.txt"))({})
 
 
+def test_a_file_that_cannot_be_looked_for_is_a_failure(tmp_path):
+    with pytest.raises(RunFailed, match=r"the file 'aaa.*' cannot be read: File name too long"):
+        Objective(file="a" * 300).read(tmp_path)
+
+
 def test_the_mark_that_windows_puts_before_text_is_passed_over(tmp_path):
     code = "open('out.txt', 'wb').write(b'\\xef\\xbb\\xbf7')"
     assert simulator(code, runs=tmp_path, objective=Objective(file="out.txt"))({}) == 7.0

@@ -32,6 +32,7 @@ __all__ = [
     "named",
     "open_optimizer",
     "read",
+    "spec_copy",
 ]
 
 JOURNAL = "journal.jsonl"
@@ -66,6 +67,11 @@ def find_journal(path: str | os.PathLike[str]) -> Path:
 def default_journal(spec: Path) -> Path:
     """Where the journal of a spec is, unless it was put elsewhere."""
     return spec.with_suffix(".tcgp") / JOURNAL
+
+
+def spec_copy(journal: Path) -> Path:
+    """Where the spec is kept by which values were last read; journals in one directory have one each."""
+    return journal.parent / "runs" / ("spec.toml" if journal.name == JOURNAL else f"spec-{journal.name}.toml")
 
 
 def _that_exists(journal: Path | None, otherwise: str) -> Path:

@@ -23,6 +23,7 @@ from tcgp.cli.campaigns import (
     labelled,
     named,
     read,
+    spec_copy,
 )
 from tcgp.cli.console import (
     DONE,
@@ -161,7 +162,7 @@ def _prepare(spec: Spec, journal: Path, simulator: Simulator) -> Simulator:
 
     try:
         journal.parent.mkdir(parents=True, exist_ok=True)
-        copy = journal.parent / "runs" / "spec.toml"
+        copy = spec_copy(journal)
         copy.parent.mkdir(exist_ok=True)
         if not journal.exists() or not journal.stat().st_size:
             shutil.copyfile(spec.path, copy)

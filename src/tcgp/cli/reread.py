@@ -116,6 +116,7 @@ def _summary(readings: Sequence[_Reading]) -> str:
 def _keep(spec: Path, copy: Path) -> None:
     """Put the spec in the place of its copy, which is kept under another name."""
     if copy.is_file():
-        former = next(p for i in itertools.count(1) if not (p := copy.with_name(f"spec-{i}.toml")).exists())
+        names = (f"{copy.stem}-{i}.toml" for i in itertools.count(1))
+        former = next(path for name in names if not (path := copy.with_name(name)).exists())
         shutil.copyfile(copy, former)
     write_atomically(copy, spec.read_text(encoding="utf-8-sig"))

@@ -16,6 +16,7 @@ from tcgp.optimizer import Evaluation, Optimizer, Proposal
 from tcgp.optimizer.workers import Outcome, WorkersError
 from tcgp.programs import ProgramCrew, Simulator
 from tcgp.programs.crew import run_name
+from tcgp.programs.output import read_tail
 
 __all__ = ["try_once"]
 
@@ -99,7 +100,7 @@ def _shown(
     yield f"ended        {ended}, after {outcome.seconds or 0.0:.3g} s"
     for label, file in (("printed", "stdout.txt"), ("complained", "stderr.txt")):
         path = directory / file
-        lines = path.read_text(errors="replace").splitlines()[-LAST_LINES:] if path.is_file() else []
+        lines = read_tail(path).splitlines()[-LAST_LINES:] if path.is_file() else []
         yield from labelled(label, [printable(line) for line in lines])
     if isinstance(outcome.value, dict):
         reasons = outcome.reason if isinstance(outcome.reason, dict) else {}

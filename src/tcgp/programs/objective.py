@@ -95,18 +95,20 @@ class Objective:
     def text(self, directory: Path) -> str:
         """Return the text that contains the value; raise RunFailed if it cannot be read."""
         path = directory / (self.file or STDOUT)
-        if not path.is_file():
-            missing = (
-                f"deleted its standard output, {STDOUT!r}"
-                if self.file is None
-                else f"wrote no file {self.file!r}"
-            )
-            raise RunFailed(f"the program {missing}")
-        if not path.resolve().is_relative_to(directory.resolve()):
-            raise RunFailed(f"{self.where} leads out of the run's directory")
         try:
+            if not path.is_file():
+                missing = (
+                    f"deleted its standard output, {STDOUT!r}"
+                    if self.file is None
+                    else f"wrote no file {self.file!r}"
+                )
+                raise RunFailed(f"the program {missing}")
+            if not path.resolve().is_relative_to(directory.resolve()):
+                raise RunFailed(f"{self.where} leads out of the run's directory")
             return read_tail(path)
-        except OSError as error:
+        except (
+            OSError
+        ) as error:  # also of a directory that may not be searched, and of a name that is too long
             raise RunFailed(f"{self.where} cannot be read: {error.strerror}") from None
 
     def value(self, text: str) -> float:

@@ -247,3 +247,33 @@ def test_a_data_frame_is_matched_by_name_and_its_rows_by_their_labels():
         ValueError, match="x0, row 'old': there is no column for the parameter 'a', only b, remark"
     ):
         tcgp.minimize(cost, space, n_evals=3, x0=frame.drop(columns="a"))
+
+
+def test_a_table_and_a_journal_come_back_to_where_they_are_from(tmp_path, capsys):
+    spec, journal, table = tmp_path / "spec.toml", tmp_path / "run.jsonl", tmp_path / "runs.csv"
+    spec.write_text(
+        f"objective = 'mass'\nconstraints = ['stress <= 250']\nseed = 1\n{TWO_REALS}".replace(
+            "x =", "seconds ="
+        )
+    )
+    assert main(["ask", str(journal), "--spec", str(spec), "-n", "3"]) == 0
+    assert main(["tell", str(journal), "0", "mass=3", "stress=100", "id=7", "--took", "5"]) == 0
+    assert main(["tell", str(journal), "1", "mass=2", "stress=nan"]) == 0
+    assert main(["tell", str(journal), "2", "--failed", "the mesh broke"]) == 0
+    assert main(["status", str(journal), "--csv", str(table)]) == 0
+    before = read_campaign(journal).history.evaluations
+    copies = []
+    for source in (table, journal):
+        copy = tmp_path / f"from_{source.name}.jsonl"
+        assert main(["import", str(copy), "--spec", str(spec), str(source)]) == 0
+        assert main(["import", str(copy), str(source)]) == 0
+        copies += [read_campaign(copy).history.evaluations]
+    (tmp_path / "copy.jsonl").write_bytes(journal.read_bytes())
+    capsys.readouterr()
+    for source in (table, tmp_path / "copy.jsonl"):
+        assert main(["import", str(journal), str(source)]) == 0
+        assert "imported 0 evaluations; 3 were known already" in capsys.readouterr().out
+    for evaluations in copies:
+        for one, other in zip(before, evaluations, strict=True):
+            assert (one.x, one.reason, one.seconds) == (other.x, other.reason, other.seconds)
+            assert one.same_outcome(other)

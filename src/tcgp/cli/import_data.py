@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -128,7 +128,7 @@ def _runs_of_journal(path: str) -> Iterator[_Run]:
         note(f"{len(history.pending)} points are pending in {path!r} and are not imported")
     for e in [*history.evaluations, *history.outside]:
         which = f"evaluation {len(history.evaluations)}" if e.id is None else f"run {e.id}"
-        answer = e.y if e.outputs is None or e.failed else e.outputs
+        answer = e.y if e.outputs is None else e.outputs
         yield _Run(f"{which} of {path!r}", dict(zip(names, e.x, strict=True)), answer, e.reason, e.seconds)
 
 
@@ -174,7 +174,8 @@ def _runs_of_table(
     """The rows of a CSV file; a row without a value is a failure if a column 'reason' says why, else it is left out."""
     history = optimizer.history
     parameters = dict(zip(parameter_names(history.space), history.space.dimensions, strict=True))
-    columns = _value_columns(table, list(parameters), history.goals, objective)
+    bookkeeping = _bookkeeping(table, {*parameters, *history.goals.outputs, objective})
+    columns = _value_columns(table, [*parameters, *bookkeeping.values()], history.goals, objective)
     found.problems += [f"line {line} {trouble}" for line, trouble in table.uneven]
     n_left_out = 0
     for line, row in table.rows:
@@ -182,7 +183,7 @@ def _runs_of_table(
         answers = {
             name: None if is_missing(cells[column]) else cells[column] for name, column in columns.items()
         }
-        reason = cells.get("reason") or None
+        reason = cells.get(bookkeeping["reason"]) or None
         wanted = (
             [answers[name] for name in history.goals.outputs]
             if history.goals.outputs
@@ -198,25 +199,29 @@ def _runs_of_table(
         except ValueError as error:
             found.problems.append(f"{label}, {error}")
             continue
-        failed = any(value is None for value in wanted)
-        answer = (
-            None
-            if failed
-            else outputs
-            if history.goals.objective is not None
-            else next(iter(outputs.values()))
-        )
-        took = number(cells.get("seconds", ""))
-        yield _Run(label, x, answer, reason if failed else None, took)
+        answer = outputs if history.goals.objective is not None else next(iter(outputs.values()))
+        took = number(cells.get(bookkeeping["seconds"], ""))
+        yield _Run(label, x, answer, reason if None in wanted else None, took)
     if n_left_out:
         note(f"rows of {table.path!r} without a value, left out: {n_left_out}")
 
 
+def _bookkeeping(table: Table, taken: Collection[str | None]) -> dict[str, str]:
+    """Columns that are no data, as tcgp status names them: where a name is taken, it has a line below."""
+    columns = {}
+    for name in BOOKKEEPING:
+        column = name
+        while column in taken or f"{column}_" in table.header:
+            column += "_"
+        columns[name] = column
+    return columns
+
+
 def _value_columns(
-    table: Table, parameters: list[str], goals: Goals, objective: str | None
+    table: Table, no_values: Collection[str], goals: Goals, objective: str | None
 ) -> dict[str, str]:
     """For each output, or for the one value, the column that has it."""
-    others = [name for name in table.header if name not in parameters and name not in BOOKKEEPING]
+    others = [name for name in table.header if name not in no_values]
     if objective is not None and objective not in table.header:
         raise UsageError(f"{table.path!r} has no column {objective!r}; there are {', '.join(table.header)}")
     if goals.objective is None:

@@ -107,8 +107,12 @@ class Evaluation:
         return fields
 
     def same_outcome(self, other: Evaluation) -> bool:
-        """Whether two evaluations of a point agree."""
-        return self.y == other.y and self.outputs == other.outputs
+        """Whether two evaluations of a point agree; an output without a value is as good as none."""
+        return self.y == other.y and self._known_outputs == other._known_outputs
+
+    @property
+    def _known_outputs(self) -> dict[str, float]:
+        return {name: value for name, value in (self.outputs or {}).items() if value is not None}
 
     def outcome(self) -> str:
         """The value, or that it failed, in a word; and the outputs, if there are some."""

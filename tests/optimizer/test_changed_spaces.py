@@ -122,6 +122,15 @@ def test_constraints_go_on_in_the_new_space(tmp_path):
     assert optimizer.result().fun == pytest.approx(0.9, abs=0.02)
 
 
+def test_bounds_that_constraints_leave_nothing_of_are_refused_and_nothing_is_written(tmp_path):
+    journal = tmp_path / "run.jsonl"
+    run(journal, WIDE, 4, constraints=["width <= 1"])
+    before = journal.read_bytes()
+    with pytest.raises(ValueError, match='"width <= 1" holds nowhere within the bounds'):
+        run(journal, {**WIDE, "width": (1.25, 2.0)}, 6, constraints=["width <= 1"])
+    assert journal.read_bytes() == before
+
+
 @pytest.mark.parametrize("bounds", [{"width": (0.0, 1.0)}, {"height": (0.0, 1.0), "width": (0.0, 2.0)}])
 def test_other_parameters_are_refused_and_nothing_is_written(bounds, tmp_path):
     journal = tmp_path / "run.jsonl"

@@ -51,6 +51,13 @@ def test_a_finite_space_of_steps_is_exhausted_without_repetition():
     assert result.status == 2
 
 
+@pytest.mark.parametrize("constraint", ["a + b <= 2", lambda p: p["a"] + p["b"] <= 2])
+def test_a_design_larger_than_the_allowed_part_ends_with_its_last_point(constraint):
+    space = {"a": tcgp.Integer(0, 5), "b": tcgp.Integer(0, 5)}
+    result = tcgp.minimize(lambda p: p["a"] - p["b"], space, n_evals=30, constraints=[constraint], rng=0)
+    assert (result.nfev, result.fun, result.status) == (6, -2.0, 2)
+
+
 def test_the_report_shows_them(tmp_path):
     path = tmp_path / "run.html"
     tcgp.minimize(cost, SPACE, n_evals=22, rng=0, report=path)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tcgp import Categorical, Optimizer, Space
+from tcgp import Categorical, Optimizer, Space, minimize
 from tcgp.maximize import mixed
 from tcgp.optimizer import acquisition
 from tcgp.report import data, report_from_journal
@@ -90,3 +90,10 @@ def test_values_near_the_largest_float_lead_to_no_warning(method: str) -> None:
             x = optimizer.ask()
             optimizer.tell(x, 1.7e308 * float(np.sin(9.0 * x[0] + x[1])))
     assert optimizer.result().success
+
+
+def test_values_that_change_wildly_between_the_largest_floats_end_no_run() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = minimize(lambda x: 1.7e308 * np.sin(40.0 * x[0]), [(0.0, 1.0)], n_evals=12, rng=1)
+    assert result.nfev == 12

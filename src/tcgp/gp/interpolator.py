@@ -279,7 +279,9 @@ class Interpolator:
         """
         self._check_fitted()
         loo = self.posterior_.leave_one_out()
-        return LeaveOneOut(self.units_.y_from_unit(loo.mean), loo.sd * self.units_.y_unit, loo.residuals)
+        with np.errstate(over="ignore"):
+            sd = np.minimum(loo.sd * self.units_.y_unit, _LARGEST)
+        return LeaveOneOut(self.units_.y_from_unit(loo.mean), sd, loo.residuals)
 
     @single_threaded
     def condition(self, X: ArrayLike, y: ArrayLike) -> Self:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tcgp._quantiles import median
 from tcgp._typing import FloatArray
 from tcgp.gp.units import fresh_rows
 from tcgp.methods.fit import COLD_FIT_GROWTH, above, fit_model, low_value_score
@@ -146,7 +147,7 @@ class Surrogate:
         number, models, found = due[0], {}, {}
         if len(numbers) > 1:
             best = float(y.min()) if level is None else level
-            gain = SMALLEST_GAIN * max(float(np.median(y)) - best, 0.0)
+            gain = SMALLEST_GAIN * max(float(median(y)) - best, 0.0)
             known = self._last_comparison(numbers, n, best + gain)
             if known is None:
                 models = {i: fit(i) for i in numbers}

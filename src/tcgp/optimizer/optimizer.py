@@ -466,6 +466,8 @@ class Optimizer(Known):
         self.history.check_parameters(new)
         goals, before, last = self.settings.goals(new), self.space, self._proposer
         proposer = self._new_proposer(new, goals)
+        if proposer.region is not None:
+            proposer.region.check_not_empty()
         with self._kept({"event": "space", "space": new.to_json()}):
             self.history.change_space(new, goals)
             self._use(proposer)

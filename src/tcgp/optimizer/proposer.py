@@ -120,8 +120,8 @@ class Proposer:
         begun = self.history.n_elsewhere if self.region is not None or kind != "uniform" else 0
         i = sum(proposal.source == "design" for proposal in self.history.proposals[begun:])
         if self.region is not None:
-            point = self._allowed_design[i]
-            return point if self.history.is_new(point) else self._far_point()
+            points = self._allowed_design
+            return points[i] if i < len(points) and self.history.is_new(points[i]) else self._far_point()
         if kind == "uniform":  # one at a time, so that a longer design continues a shorter one
             share = initial_design(kind, 1, width, self.streams.rng(DESIGN, i))[0]
         else:
@@ -131,7 +131,7 @@ class Proposer:
 
     @cached_property
     def _allowed_design(self) -> list[Point]:
-        """Points that fill the allowed part evenly, as many as the design can need."""
+        """Points that fill the allowed part evenly: as many as the design can need, or fewer if no more are allowed."""
         assert self.region is not None
         assert self.settings.n_initial is not None
         return self.region.design(self.settings.n_initial, self.streams.rng(DESIGN))

@@ -277,3 +277,27 @@ def test_a_table_and_a_journal_come_back_to_where_they_are_from(tmp_path, capsys
         for one, other in zip(before, evaluations, strict=True):
             assert (one.x, one.reason, one.seconds) == (other.x, other.reason, other.seconds)
             assert one.same_outcome(other)
+
+
+def test_what_went_well_elsewhere_is_never_a_failure_here(tmp_path, capsys):
+    def journal(name, top, *answer):
+        spec, path = tmp_path / f"{name}.toml", tmp_path / f"{name}.jsonl"
+        spec.write_text(f"{top}\nseed = 1\n{TWO_REALS}")
+        assert main(["ask", str(path), "--spec", str(spec)]) == 0
+        if answer:
+            assert main(["tell", str(path), "0", *answer]) == 0
+        return path
+
+    number, mass = journal("number", "", "5"), journal("mass", "objective = 'mass'", "mass=5")
+    assert main(["import", str(journal("mass_too", "objective = 'mass'")), str(number)]) == 0
+    assert main(["import", str(journal("number_too", "")), str(mass)]) == 0
+    for name in ("mass_too", "number_too"):
+        assert [y for _, y in points(tmp_path / f"{name}.jsonl")] == [5.0]
+    limited = journal("limited", "objective = 'mass'\nconstraints = ['stress <= 250']")
+    for source in (number, mass):
+        assert main(["import", str(limited), str(source)]) == 2
+        assert (
+            f"run 0 of '{source}': the output 'stress' is missing; --skip leaves such rows out"
+            in said(capsys)[-1]
+        )
+    assert points(limited) == []

@@ -79,6 +79,9 @@ def _check(item: _Run, optimizer: Optimizer, found: _Found) -> None:
     except ValueError as error:
         found.problems.append(f"{item.label}: {error}")
         return
+    if evaluation.failed and item.reason is None:  # a run that went well is no failure for want of an output
+        found.problems.append(f"{item.label}: {evaluation.reason}")
+        return
     known = history.find(x) or history.find_outside(x)
     earlier = found.evaluations.get(tuple(x))
     if known is not None and not known.same_outcome(evaluation):
@@ -115,20 +118,22 @@ def _runs(options: argparse.Namespace, optimizer: Optimizer, found: _Found) -> I
     if options.study is not None:
         raise UsageError("--study is for the URL of an Optuna storage, such as sqlite:///trials.db")
     if is_journal(options.data):
-        return _runs_of_journal(options.data)
+        return _runs_of_journal(options.data, optimizer.history.goals)
     return _runs_of_table(read_usable_rows(options.data), optimizer, options.objective, found)
 
 
-def _runs_of_journal(path: str) -> Iterator[_Run]:
+def _runs_of_journal(path: str, goals: Goals) -> Iterator[_Run]:
     """What another journal was told; what is pending there is left."""
     campaign = read(path)
     history = campaign.history
     names = parameter_names(campaign.space)
     if history.pending:
         note(f"{len(history.pending)} points are pending in {path!r} and are not imported")
-    for e in [*history.evaluations, *history.outside]:
-        which = f"evaluation {len(history.evaluations)}" if e.id is None else f"run {e.id}"
-        answer = e.y if e.outputs is None else e.outputs
+    for i, e in enumerate([*history.evaluations, *history.outside], start=1):
+        which = f"evaluation {i}" if e.id is None else f"run {e.id}"
+        answer: Any = e.y if goals.objective is None else e.outputs
+        if answer is None and e.y is not None:  # one value there, and outputs here
+            answer = {goals.objective: e.y}
         yield _Run(f"{which} of {path!r}", dict(zip(names, e.x, strict=True)), answer, e.reason, e.seconds)
 
 

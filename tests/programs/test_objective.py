@@ -91,6 +91,10 @@ def test_a_pattern_that_finds_a_missing_value_says_so(text, reason):
         Objective(pattern=r"drag = (\S+)").value(f"drag = {text}\n")
 
 
+def test_a_pattern_finds_the_end_of_a_line_whoever_wrote_it():
+    assert Objective(pattern=r"^cost = (\S+)$").value("cost = 3\ncost = 2\r\ndone\r\n") == 2.0
+
+
 def test_a_pattern_reads_exponents_of_fortran():
     assert Objective(pattern=r"drag = (\S+)").value("drag = 1.5D+02\n") == 150.0
 

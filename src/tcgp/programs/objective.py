@@ -138,7 +138,8 @@ class Objective:
 
     def _number_of_match(self, text: str, pattern: str) -> float:
         match = None
-        for match in re.finditer(pattern, text, re.MULTILINE):  # noqa: B007  (the last one counts)
+        lines = text.replace("\r\n", "\n")  # at Windows' line ends, $ would match nothing
+        for match in re.finditer(pattern, lines, re.MULTILINE):  # noqa: B007  (the last one counts)
             pass
         if match is None:
             raise RunFailed(f"{self.where} has nothing that matches the pattern {pattern!r}")

@@ -350,6 +350,9 @@ def test_what_cannot_be_handled_is_refused_with_a_sentence():
     client, _ = _client(outcomes=["total <= 0.9 * baseline"])
     with pytest.raises(UnsupportedError, match="no outcome constraints relative to a baseline"):
         client.get_next_trials(max_trials=1)
+    client, _ = _client()
+    with pytest.raises(UnsupportedError, match="got fixed values of 'x'"):
+        client.get_next_trials(max_trials=1, fixed_parameters={"x": 0.25})
     parameters = [RangeParameter(name, ParameterType.FLOAT, 0.0, 1.0) for name in "xy"]
     with pytest.raises(UnsupportedError, match="no equality constraints"):
         Parameters(SearchSpace(parameters, [ParameterConstraint(equality="x + y == 1")]))

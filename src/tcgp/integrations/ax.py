@@ -31,6 +31,8 @@ from tcgp.space import (
 try:
     from ax.core.data import Data
     from ax.core.experiment import Experiment
+    from ax.core.generator_run import GeneratorRun
+    from ax.core.observation import ObservationFeatures
     from ax.core.outcome_constraint import OutcomeConstraint
     from ax.core.parameter import (
         ChoiceParameter,
@@ -161,6 +163,17 @@ class TailCalibratedNode(ExternalGenerationNode):
             method, criterion, n_initial or 1, maximizer=maximizer, epsilon=epsilon, options=given
         )
         self.maximizer, self.options = settings.maximizer, dict(settings.options)
+
+    def _gen(
+        self, *args: Any, fixed_features: ObservationFeatures | None = None, **kwargs: Any
+    ) -> GeneratorRun:
+        """Generate points, as Ax does; it would silently leave out values that a caller fixes."""
+        if fixed_features is not None and fixed_features.parameters:
+            raise UnsupportedError(
+                "TailCalibratedNode chooses the values of all parameters, got fixed values of "
+                f"{', '.join(map(repr, fixed_features.parameters))}: use another node, or attach the trial yourself"
+            )
+        return super()._gen(*args, **kwargs)
 
     def update_generator_state(self, experiment: Experiment, data: Data) -> None:
         """Read the experiment: evaluated points, failures, and points without a value (yet)."""

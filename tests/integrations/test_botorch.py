@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from unittest import mock
 
@@ -164,6 +165,18 @@ def test_float32_stays_float32_and_precise(beta, scale, device):
     np.testing.assert_allclose(value.detach().cpu().numpy(), law.log_improvement(at), rtol=3e-7, atol=3e-7)
     expected = np.exp(law.logcdf(at) - law.log_improvement(at))
     np.testing.assert_allclose(gradient.cpu().numpy(), expected, rtol=3e-7)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("method", ["cdf", "logcdf", "improvement", "log_improvement"])
+def test_law_and_its_gradient_are_finite_wherever_they_are_evaluated(method, dtype):
+    # In float32 already (1e4)^10 overflows. Many values can be added, as optimize_acqf does with its raw samples.
+    r = torch.cat([torch.logspace(-30, 36, 67, dtype=dtype), torch.tensor([torch.finfo(dtype).max / 1e7])])
+    r = torch.cat([-r, r]).requires_grad_()
+    value = getattr(GeneralizedNormal(10.0, 0.5), method)(r)
+    (gradient,) = torch.autograd.grad(value.sum(), r)
+    assert value.repeat(1000).sum().isfinite()
+    assert gradient.isfinite().all()
 
 
 def test_law_refuses_parameters_that_are_not_positive():
@@ -623,6 +636,8 @@ def test_models_without_one_normal_output_are_refused():
         calibrate(SingleTaskGP(X.expand(3, -1, -1), Y.expand(3, -1, -1)))
     with pytest.raises(UnsupportedError, match=r"one output|exact GP"):
         calibrate(ModelListGP(SingleTaskGP(X, Y), SingleTaskGP(X, Y)))
+    with pytest.raises(UnsupportedError, match="got a ModelListGP with 1 outputs"):
+        calibrate(ModelListGP(SingleTaskGP(X, Y)))
     with pytest.raises(UnsupportedError, match="normal posterior"):
         calibrate(SingleTaskGP(X, Y - Y.min() + 1.0, outcome_transform=Log()))
     tasks = torch.hstack([X, (torch.arange(len(X)) % 2)[:, None]])
@@ -773,6 +788,13 @@ def test_limits_of_a_model_with_several_outputs_equal_those_of_a_list():
     torch.testing.assert_close(first, second, rtol=1e-5, atol=1e-6)
 
 
+def test_limits_of_a_list_of_one_model_are_those_of_the_model():
+    X, _, g = _two_outputs()
+    model = _torch_gp(X, g)
+    laws_of_list = calibrate_limits(ModelListGP(model), {0: (None, torch.tensor(1.0))})
+    assert laws_of_list == calibrate_limits(model, {0: (None, 1.0)})
+
+
 def test_thresholds_at_limits_have_a_memory():
     X, y, g = _two_outputs()
     model, limits = ModelListGP(_torch_gp(X, y), _torch_gp(X, g)), {1: (None, 1.0)}
@@ -803,6 +825,7 @@ def test_limits_that_make_no_sense_are_refused():
         ({2: (None, 1.0)}, "outputs 0 to 1, got 2"),
         ({1: 1.2}, r"a lower and an upper limit, None where there is none, got 1\.2"),
         ({1: (None, None)}, "must give output 1 a limit"),
+        ({1: (None, math.nan)}, r"numbers, got \(None, nan\)"),
         ({1: (1.0, 0.0)}, "a lower limit below the upper"),
     ]:
         with pytest.raises(ValueError, match=words):

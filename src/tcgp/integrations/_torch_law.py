@@ -28,6 +28,9 @@ _LEVELS = 10
 # Newton's method for quantiles converges quadratically from its starting points, usually in fewer than ten steps.
 _MAX_STEPS = 50
 
+# Values are limited to this power of the largest number, so that the sum of 100,000 is still finite in float32.
+_ROOM = 0.85
+
 
 @dataclass(frozen=True)
 class GeneralizedNormal:
@@ -117,9 +120,9 @@ class GeneralizedNormal:
     # ---- values, on float64 tensors and without gradients ----
 
     def _standardize(self, r: Tensor) -> tuple[float, Tensor, Tensor]:
-        """Return a = 1/beta, s = |r| / scale and x = s^beta."""
+        """Return a = 1/beta, s = |r| / scale and x = s^beta, which is finite."""
         s = r.abs() / self.scale
-        return 1.0 / self.beta, s, s.pow(self.beta)
+        return 1.0 / self.beta, s, s.pow(self.beta).clamp_max(torch.finfo(s.dtype).max)
 
     def _cdf(self, r: Tensor) -> Tensor:
         a, _, x = self._standardize(r)
@@ -146,7 +149,7 @@ class GeneralizedNormal:
         far = (x > edge) & (r < 0.0)
         if not bool(far.any()):
             return near
-        x = x.clamp(edge, torch.finfo(x.dtype).max)
+        x = x.clamp_min(edge)
         h = (a - 1.0) * _scaled_gamma(a - 1.0, x)
         bracket = (2.0 * a - 1.0) * _scaled_gamma(2.0 * a - 1.0, x) - h
         return torch.where(far, ((1.0 - a) * x.log()).exp() * (1.0 + h / x) / (bracket * self.scale), near)
@@ -175,19 +178,21 @@ class _Elementwise(torch.autograd.Function):
     ) -> Tensor:
         ctx.save_for_backward(r)
         ctx.derivative = derivative
-        return value(r.double()).to(r.dtype)
+        return value(r)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         (r,) = ctx.saved_tensors
-        return gradient * ctx.derivative(r.double()).to(r.dtype), None, None
+        return gradient * ctx.derivative(r), None, None
 
 
 def _elementwise(
     r: Tensor, value: Callable[[Tensor], Tensor], derivative: Callable[[Tensor], Tensor]
 ) -> Tensor:
-    out: Tensor = _Elementwise.apply(r, value, derivative)
-    return out
+    out: Tensor = _Elementwise.apply(r.double(), value, derivative)
+    # Light tails have logarithms beyond the range of float32, and BoTorch averages over points with such values.
+    largest = torch.finfo(r.dtype).max ** _ROOM
+    return out.clamp(-largest, largest).to(r.dtype)
 
 
 def _gamma_q(a: float, x: Tensor) -> Tensor:

@@ -13,6 +13,7 @@ torch.Size([5])
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -180,11 +181,13 @@ def calibrate_limits(
     """
     found: dict[int, tuple[GeneralizedNormal | None, GeneralizedNormal | None]] = {}
     for i, limits in _check_limits(model, constraints).items():
-        output = model if model.num_outputs == 1 else model.subset_output([i])
+        output = model.subset_output([i]) if _is_list(model) or model.num_outputs > 1 else model
         # An upper limit concerns the lower tail, and a lower limit the upper tail.
         last = (previous or {}).get(i, (None, None))
         lower, upper = (
-            None if limit is None else calibrate(output, maximize=top, level=limit, previous=law, **options)
+            None
+            if limit is None
+            else calibrate(output, maximize=top, level=float(limit), previous=law, **options)
             for limit, law, top in zip(limits, last, (True, False), strict=True)
         )
         found[i] = (lower, upper)
@@ -709,12 +712,17 @@ def _check_exact(model: Model) -> None:
         raise UnsupportedError(
             f"tail calibration needs data of one task, got a {type(model).__name__}: fit a SingleTaskGP to each task"
         )
-    if model.num_outputs != 1 or len(model.batch_shape):
+    if _is_list(model) or model.num_outputs != 1 or len(model.batch_shape):
         raise UnsupportedError(
-            "tail calibration needs a model with one output and no batch dimension, got "
+            f"tail calibration needs a model with one output and no batch dimension, got a {type(model).__name__} with "
             f"{model.num_outputs} outputs and batch shape {tuple(model.batch_shape)}: calibrate each model of "
             "a list by itself"
         )
+
+
+def _is_list(model: Model) -> bool:
+    """Return whether a model is a list of models, possibly of one."""
+    return hasattr(model, "models")
 
 
 def _check_first_output(indices: list[int] | None) -> None:
@@ -789,6 +797,8 @@ def _check_limits(model: Model, constraints: Limits) -> Limits:
             raise ValueError(f"constraints must be about the outputs 0 to {model.num_outputs - 1}, got {i}")
         if lower is None and upper is None:
             raise ValueError(f"constraints must give output {i} a limit, got (None, None)")
+        if any(limit is not None and math.isnan(limit) for limit in limits):
+            raise ValueError(f"constraints must give output {i} numbers, got {plain(limits)}")
         if lower is not None and upper is not None and lower >= upper:
             raise ValueError(
                 f"constraints must give output {i} a lower limit below the upper, got {lower}, {upper}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 from commands import events, write_spec
 
@@ -56,6 +57,18 @@ def test_corrections_by_hand_stay(tmp_path, capsys):
     shown = capsys.readouterr().err
     assert "2 values were told or corrected by hand, and stay as they are" in shown
     assert len(events(tmp_path / "spec.tcgp" / "journal.jsonl", "correct")) == 2
+
+
+def test_values_whose_runs_were_deleted_are_not_read_again_in_silence(tmp_path, capsys):
+    code = "import sys; print('drag =', sys.argv[1], 'lift = 7')"
+    path = spec_with(tmp_path, r"pattern = 'drag = (\S+)'", code, budget=3)
+    assert minimize(path) == 0
+    shutil.rmtree(tmp_path / "spec.tcgp" / "runs" / "0001")
+    spec_with(tmp_path, r"pattern = 'lift = (\S+)'", code, budget=3)
+    assert minimize(path) == 0
+    shown = capsys.readouterr().err
+    assert "2 runs were read again, 2 values are others" in shown
+    assert "1 values have no run here to be read from, and stay as they are" in shown
 
 
 def test_a_reading_that_was_killed_half_way_is_not_taken_for_a_hand(tmp_path, capsys):

@@ -43,7 +43,7 @@ def read_again(spec: Spec, journal: Path, simulator: Simulator, copy: Path) -> N
     if is_known and places_of(copy) == places_of(spec.path):
         return
     with open_optimizer(str(journal)) as optimizer:
-        readings, n_by_hand = _readings(optimizer, simulator, copy if is_known else None)
+        readings, n_by_hand, n_without_run = _readings(optimizer, simulator, copy if is_known else None)
         if is_known:
             _refuse_if_nothing_is_read(spec, readings)
         for reading in readings:
@@ -54,12 +54,16 @@ def read_again(spec: Spec, journal: Path, simulator: Simulator, copy: Path) -> N
         _keep(spec.path, copy)
     if readings and (is_known or any(reading.differs for reading in readings)):
         note(f"the spec has changed where values are: {_summary(readings)}")
+        if n_without_run:
+            note(f"{n_without_run} values have no run here to be read from, and stay as they are")
     if n_by_hand:
         note(f"{n_by_hand} values were told or corrected by hand, and stay as they are")
 
 
-def _readings(optimizer: Optimizer, simulator: Simulator, copy: Path | None) -> tuple[list[_Reading], int]:
-    """What the runs give now that have ended normally, and how many values are not what a run gave before."""
+def _readings(
+    optimizer: Optimizer, simulator: Simulator, copy: Path | None
+) -> tuple[list[_Reading], int, int]:
+    """What the runs give now that have ended normally; how many values no run gave before, and how many have no run."""
     readings = _read_runs(optimizer.history, simulator)
     corrected = {correction.after.id for correction in optimizer.history.corrections}
     if copy is None:  # nobody knows what was read before
@@ -67,7 +71,9 @@ def _readings(optimizer: Optimizer, simulator: Simulator, copy: Path | None) -> 
     else:
         before = {r.before.id: r.after for r in _read_runs(optimizer.history, _as_before(simulator, copy))}
         untouched = [r for r in readings if not r.differs or r.before.same_outcome(before[r.before.id])]
-    return untouched, len(readings) - len(untouched)
+    values = [e for e in [*optimizer.history.evaluations, *optimizer.history.outside] if not e.failed]
+    n_without_run = len(values) - sum(not r.before.failed for r in readings)
+    return untouched, len(readings) - len(untouched), n_without_run
 
 
 def _as_before(simulator: Simulator, copy: Path) -> Simulator:

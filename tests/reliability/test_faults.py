@@ -8,6 +8,7 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import json
+import multiprocessing
 import os
 import resource
 import signal
@@ -324,6 +325,55 @@ def test_outcomes_that_came_before_a_pool_broke_are_kept() -> None:
     assert [outcome.value for _, outcome in crew.wait(None)] == [0.0, 1.0]
     with pytest.raises(WorkersError, match="gone"):
         crew.wait(0.0)
+
+
+def test_outcomes_that_came_before_an_interrupt_are_kept() -> None:
+    class Interrupted(concurrent.futures.Future[Any]):
+        def result(self, timeout: float | None = None) -> Any:
+            raise KeyboardInterrupt
+
+    class Pool:
+        def submit(self, evaluate: Any, fun: Any, argument: Any) -> Any:
+            future: concurrent.futures.Future[Any] = (
+                Interrupted() if argument else concurrent.futures.Future()
+            )
+            future.set_result(evaluate(fun, argument))
+            return future
+
+    crew = crew_for(Pool(), float, 2)
+    for number in range(2):
+        crew.submit(number, number)
+    with pytest.raises(KeyboardInterrupt):
+        crew.wait(None)
+    assert [outcome.value for _, outcome in crew.wait(0.0)] == [0.0]
+
+
+def _dies_later(x: float) -> float:
+    if x:
+        time.sleep(0.1)  # the other one has ended by then
+        os.kill(os.getpid(), signal.SIGKILL)
+    return x
+
+
+def test_outcomes_are_kept_if_a_process_that_died_cannot_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_fork() -> int:
+        raise BlockingIOError("no more processes")
+
+    fork = multiprocessing.get_context("fork")
+    monkeypatch.setattr(multiprocessing, "get_context", lambda: fork)
+    crew = crew_for(2, _dies_later)
+    try:
+        for number in range(2):
+            crew.submit(number, float(number))
+        while len(multiprocessing.active_children()) > 1:
+            time.sleep(0.01)
+        monkeypatch.setattr(os, "fork", no_fork)
+        with pytest.raises(WorkersError, match="no more processes"):
+            crew.wait(None)
+        kept = crew.wait(0.0)
+        assert [(number, outcome.value) for number, outcome in kept] == [(0, 0.0), (1, None)]
+    finally:
+        crew.close()
 
 
 # ---- two processes on one journal ----

@@ -274,6 +274,9 @@ class Executor:
         self._options = {"pure": False} if is_dask else {}
         self._done: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
         self._futures: dict[int, Any] = {}
+        self._ended: list[
+            tuple[int, Outcome]
+        ] = []  # not handed over yet: an interrupt of `wait` costs none of them
         self._broken: Exception | None = None
 
     def submit(self, number: int, argument: Any, attempt: int = 0) -> None:
@@ -286,16 +289,12 @@ class Executor:
         future.add_done_callback(functools.partial(self._note, number))
 
     def wait(self, timeout: float | None) -> list[tuple[int, Outcome]]:
-        ended = []
-        with contextlib.suppress(queue.Empty):
-            ended.append(self._done.get(timeout=timeout))
-            while True:
-                ended.append(self._done.get_nowait())
-        outcomes = [(number, self._outcome(number, future)) for number, future in ended]
-        known = [(number, outcome) for number, outcome in outcomes if outcome is not None]
-        if self._broken is not None and not known:
+        if not self._ended:
+            self._collect_all(timeout)
+        if self._broken is not None and not self._ended:
             raise _refusal("gave up its work", self._broken) from self._broken
-        return known
+        ended, self._ended = self._ended, []
+        return ended
 
     def close(self) -> None:
         for future in self._futures.values():
@@ -309,18 +308,25 @@ class Executor:
     def _note(self, number: int, future: Any) -> None:
         self._done.put((number, future))
 
-    def _outcome(self, number: int, future: Any) -> Outcome | None:
-        """What came of an evaluation; None if the executor gave it up, which says nothing about the point."""
+    def _collect_all(self, timeout: float | None) -> None:
+        """Wait for an evaluation to end, and note all that have ended."""
+        with contextlib.suppress(queue.Empty):
+            self._collect(*self._done.get(timeout=timeout))
+            while True:
+                self._collect(*self._done.get_nowait())
+
+    def _collect(self, number: int, future: Any) -> None:
+        """Note what came of an evaluation; nothing if the executor gave it up, which says nothing about the point."""
         del self._futures[number]
         try:
             outcome: Outcome = future.result()
         except (concurrent.futures.BrokenExecutor, concurrent.futures.CancelledError) as error:
             # The death of one process breaks a pool and all its futures, whosever fault it was.
             self._broken = error
-            return None
+            return
         except Exception as error:
-            return Outcome(None, f"the worker failed: {type(error).__name__}: {error}")
-        return outcome
+            outcome = Outcome(None, f"the worker failed: {type(error).__name__}: {error}")
+        self._ended.append((number, outcome))
 
 
 def _refusal(what: str, error: Exception) -> WorkersError:
@@ -343,6 +349,8 @@ class Processes:
         self._idle: list[_Worker] = []
         self._busy: dict[int, _Worker] = {}
         self._begun: dict[int, float] = {}
+        # Not handed over yet: what ends `wait`, an interrupt or a process that cannot be replaced, costs none of them.
+        self._ended: list[tuple[int, Outcome]] = []
         self._interrupted = False
         try:
             self._idle = [_Worker(fun) for _ in range(n)]
@@ -359,17 +367,13 @@ class Processes:
             worker.connection.send(argument)
 
     def wait(self, timeout: float | None) -> list[tuple[int, Outcome]]:
-        connections = [worker.connection for worker in self._busy.values()]
-        ready = multiprocessing.connection.wait(connections, self._patience(timeout))
-        numbers = [number for number, worker in self._busy.items() if worker.connection in ready]
-        outcomes = [(number, self._collect(number)) for number in numbers]
-        outcomes += [(number, self._give_up(number)) for number in self._overdue()]
-        ended = [(number, outcome) for number, outcome in outcomes if outcome is not None]
+        if not self._ended:
+            self._collect_all(timeout)
         # Ctrl-C reaches all processes of a terminal, and a worker may be the first to say so. The others' results
         # come first: the interrupt is raised when there are none.
-        self._interrupted |= len(ended) < len(outcomes)
-        if self._interrupted and not ended:
+        if self._interrupted and not self._ended:
             raise KeyboardInterrupt
+        ended, self._ended = self._ended, []
         return ended
 
     def close(self) -> None:
@@ -377,17 +381,29 @@ class Processes:
             worker.end()
         self._idle, self._busy = [], {}
 
-    def _collect(self, number: int) -> Outcome | None:
-        """What came of an evaluation; None if it was interrupted."""
+    def _collect_all(self, timeout: float | None) -> None:
+        """Wait for an evaluation to end, and note all that have ended or taken too long."""
+        connections = [worker.connection for worker in self._busy.values()]
+        ready = multiprocessing.connection.wait(connections, self._patience(timeout))
+        for number in [number for number, worker in self._busy.items() if worker.connection in ready]:
+            self._collect(number)
+        for number in self._overdue():
+            self._give_up(number)
+
+    def _collect(self, number: int) -> None:
+        """Note what came of an evaluation, or that it was interrupted."""
         worker = self._busy.pop(number)
         try:
             outcome: Outcome | None = worker.connection.recv()
         except (EOFError, OSError):
-            outcome = Outcome(None, worker.obituary())
+            self._ended.append((number, Outcome(None, worker.obituary())))
             self._replace(worker)
+            return
+        self._idle.append(worker)
+        if outcome is None:
+            self._interrupted = True
         else:
-            self._idle.append(worker)
-        return outcome
+            self._ended.append((number, outcome))
 
     def _patience(self, timeout: float | None) -> float | None:
         """How long to wait for an evaluation: until the time is up, or that of one of them."""
@@ -406,10 +422,11 @@ class Processes:
             number for number in late if not self._busy[number].connection.poll()
         ]  # unless it has just ended
 
-    def _give_up(self, number: int) -> Outcome:
+    def _give_up(self, number: int) -> None:
         """Kill the process of an evaluation."""
-        self._replace(self._busy.pop(number))
-        return Outcome(None, f"no end after {self._timeout:g} s", time.monotonic() - self._begun[number])
+        worker, seconds = self._busy.pop(number), time.monotonic() - self._begun[number]
+        self._ended.append((number, Outcome(None, f"no end after {self._timeout:g} s", seconds)))
+        self._replace(worker)
 
     def _replace(self, worker: _Worker) -> None:
         """End a process, and have another take its place."""

@@ -69,6 +69,11 @@ def test_values_whose_runs_were_deleted_are_not_read_again_in_silence(tmp_path, 
     shown = capsys.readouterr().err
     assert "2 runs were read again, 2 values are others" in shown
     assert "1 values have no run here to be read from, and stay as they are" in shown
+    for name in ("0000", "0002"):
+        shutil.rmtree(tmp_path / "spec.tcgp" / "runs" / name)
+    spec_with(tmp_path, r"pattern = 'drag = (\S+)'", code, budget=3)
+    assert minimize(path) == 0
+    assert "3 values have no run here to be read from, and stay as they are" in capsys.readouterr().err
 
 
 def test_a_reading_that_was_killed_half_way_is_not_taken_for_a_hand(tmp_path, capsys):

@@ -52,10 +52,11 @@ def read_again(spec: Spec, journal: Path, simulator: Simulator, copy: Path) -> N
                 optimizer.correct(reading.before.id, reading.outcome.value, reason=reading.outcome.reason)
         # Last: whoever is killed before reads them once more, and finds nothing to correct.
         _keep(spec.path, copy)
-    if readings and (is_known or any(reading.differs for reading in readings)):
+    has_changed = is_known or any(reading.differs for reading in readings)
+    if readings and has_changed:
         note(f"the spec has changed where values are: {_summary(readings)}")
-        if n_without_run:
-            note(f"{n_without_run} values have no run here to be read from, and stay as they are")
+    if n_without_run and has_changed:
+        note(f"{n_without_run} values have no run here to be read from, and stay as they are")
     if n_by_hand:
         note(f"{n_by_hand} values were told or corrected by hand, and stay as they are")
 

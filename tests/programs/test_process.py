@@ -242,6 +242,18 @@ def test_the_time_of_an_orphan_counts_from_its_start(orphan):
         late.finish()
 
 
+def test_a_run_that_was_killed_at_its_timeout_is_not_repeated_unless_it_may_take_longer(orphan):
+    limited = replace(orphan, timeout=1e-3)
+    with pytest.raises(RunFailed):
+        limited.adopt({"x": 1}, "0003").finish()  # and whoever waited for it is killed before it is told
+    again = limited.adopt({"x": 1}, "0003")
+    with pytest.raises(RunFailed, match=r"no end after 0\.001 s"):
+        again.finish()
+    assert again.exit_code is None
+    assert orphan.adopt({"x": 1}, "0003") is None
+    assert replace(orphan, timeout=60.0).adopt({"x": 1}, "0003") is None
+
+
 def test_a_run_of_other_parameters_or_of_another_command_is_not_adopted(orphan):
     assert orphan.adopt({"x": 2}, "0003") is None
     assert replace(orphan, command=[*orphan.command, "more"]).adopt({"x": 1}, "0003") is None
@@ -257,7 +269,15 @@ def test_a_run_whose_supervisor_died_without_a_word_is_not_adopted(orphan, tmp_p
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"pid": 0}, {"pid": "1"}, {"program": -1}, {"started": None}, {"code": "0"}, {"seconds": "1"}],
+    [
+        {"pid": 0},
+        {"pid": "1"},
+        {"program": -1},
+        {"started": None},
+        {"code": "0"},
+        {"seconds": "1"},
+        {"timeout": "1"},
+    ],
 )
 def test_notes_that_no_supervisor_writes_are_not_believed(orphan, tmp_path, wrong):
     notes = tmp_path / "0003" / ".supervisor"

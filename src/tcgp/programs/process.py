@@ -7,6 +7,7 @@ and records how it ended.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -172,6 +173,22 @@ class Process:
         seconds = read_notes(self._notes).get("seconds")
         return None if seconds is None else float(seconds)
 
+    @property
+    def timeout(self) -> float | None:
+        """Seconds after which the program was killed because it took too long; None if it was not."""
+        return read_notes(self._notes).get("timeout")
+
+    def note_timeout(self, seconds: float) -> None:
+        """Note that the program is about to be killed because it took too long; no adopter has to wait that long again.
+
+        Without this note, a run that was killed could not be adopted, and would be repeated.
+        """
+        facts = read_notes(self._notes)
+        if self.supervised and facts:
+            facts |= {"code": -signal.SIGKILL, "seconds": self.age, "timeout": seconds}
+            with contextlib.suppress(OSError), self._notes.open("a", encoding="utf-8") as notes:
+                notes.write(json.dumps(facts) + "\n")
+
     def wait(self, timeout: float | None = None) -> None:
         """Wait for the program to end; raise `subprocess.TimeoutExpired` after the timeout."""
         self._supervisor.wait(timeout)
@@ -244,7 +261,7 @@ def read_notes(path: Path) -> dict[str, Any]:
 def _is_sensible(facts: Mapping[str, Any]) -> bool:
     """Return whether notes have the format of a supervisor; the program can overwrite them."""
     numbers = (facts.get("pid"), facts.get("program", facts.get("pid")))
-    times = (facts.get("started"), facts.get("seconds", 0.0))
+    times = (facts.get("started"), facts.get("seconds", 0.0), facts.get("timeout", 0.0))
     return (
         all(isinstance(number, int) and number > 1 for number in numbers)
         and isinstance(facts.get("code", 0), int)

@@ -176,7 +176,8 @@ class Simulator:
     def adopt(self, parameters: Mapping[str, Any], name: str | None) -> Run | None:
         """Return the run with this name, if another process started it with the same command and it can be adopted.
 
-        Runs that were killed, or whose machine went down, cannot be adopted. On Windows, no run can.
+        Runs that were killed before their timeout, or whose machine went down, cannot be adopted. On Windows, no run
+        can.
         """
         directory = self._directory_with(parameters, name)
         if directory is None:
@@ -187,7 +188,13 @@ class Simulator:
         if kept is not None and kept != list(self.command):
             return None
         process = adopt(None if kept is not None else self.arguments(parameters), directory / NOTES)
-        return None if process is None else Run(self, directory, process.command, process)
+        if process is None or (process.has_ended and self._allows_more_than(process.timeout)):
+            return None
+        return Run(self, directory, process.command, process)
+
+    def _allows_more_than(self, timeout: float | None) -> bool:
+        """Whether a run that was killed after this time may take longer now."""
+        return timeout is not None and (self.timeout is None or self.timeout > timeout)
 
     def _directory_with(self, parameters: Mapping[str, Any], name: str | None) -> Path | None:
         """Return the directory of the run with this name, if it was started with these parameters."""
@@ -285,10 +292,14 @@ class Run:
         try:
             self._process.wait(left)
         except subprocess.TimeoutExpired:
+            assert timeout is not None
+            self._process.note_timeout(timeout)
             self.kill()
             raise RunFailed(f"no end after {timeout:g} s") from None
         if self._killed:
             raise RunFailed("stopped before its end")
+        if self._process.timeout is not None:
+            raise RunFailed(f"no end after {self._process.timeout:g} s")
         self.exit_code = self._process.code
         if self.exit_code != 0:
             raise RunFailed(_how_it_ended(self.exit_code) + self._last_words())

@@ -170,6 +170,18 @@ def test_a_callback_sees_each_evaluation_and_may_stop() -> None:
     assert (result.status, result.nfev, result.success) == (5, 4, True)
 
 
+def test_a_callback_sees_the_number_of_evaluations_that_the_result_has() -> None:
+    seen: list[int] = []
+    told = {"x0": [[0.0, 1.0], [1.0, 0.0]], "y0": [3.0, 4.0]}
+    result = minimize(bowl, SQUARE, n_evals=3, rng=0, callback=lambda r: seen.append(r.nfev), **told)
+    assert (seen, result.nfev) == ([1, 2, 3], 3)
+
+
+def test_a_callback_that_compares_numbers_of_numpy_may_stop() -> None:
+    result = minimize(bowl, SQUARE, n_evals=9, rng=0, callback=lambda result: result.func_vals[-1] < np.inf)
+    assert (result.status, result.nfev) == (5, 1)
+
+
 def test_the_criterion_can_end_the_run_and_ends_it_again_on_resume(tmp_path: Path) -> None:
     def run() -> OptimizeResult:
         return minimize(

@@ -582,8 +582,11 @@ class _Watchers:
         """Show what there is after an evaluation."""
         self._show_progress()
         if self._callback is not None and not self.asked_to_stop:
+            result = self._optimizer.result()
+            result.nfev = self._optimizer.history.n_done  # as in the end: without what was evaluated before
             try:
-                self.asked_to_stop = self._callback(self._optimizer.result()) is True
+                answer = self._callback(result)
+                self.asked_to_stop = isinstance(answer, bool | np.bool_) and bool(answer)
             except StopIteration:
                 self.asked_to_stop = True
 

@@ -624,6 +624,22 @@ def test_threads_of_one_study_never_repeat_a_point():
     assert len(set(_points(study))) == 25
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_child_forked_while_a_thread_chooses_can_choose():
+    _study(3).optimize(_bowl, n_trials=4)  # all that is imported is there before the fork
+    with bridge.turn:
+        child = os.fork()
+        if not child:
+            signal.alarm(20)
+            code = 1
+            try:
+                _study(3).optimize(_bowl, n_trials=4)
+                code = 0
+            finally:
+                os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+
+
 class _Rendezvous:
     """Makes two workers choose before either of them publishes."""
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import os
 import threading
 import time
 import zlib
@@ -66,6 +67,16 @@ _POLL = 0.02
 
 # Threads of one process choose in turn; concurrently, they would choose the same point.
 turn = threading.Lock()
+
+
+def _forget_other_threads() -> None:
+    """In a forked child there are none, and a lock that one of them held would never open."""
+    global turn
+    turn = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_other_threads)
 
 
 class TailCalibratedSampler(BaseSampler):
@@ -314,8 +325,8 @@ class TailCalibratedSampler(BaseSampler):
             return
         self._has_warned = True
         logger.warning(
-            "the parameter %r is sampled at random, because not all trials have it or no model can represent its "
-            "range; so are others like it",
+            "the parameter %r is sampled at random, because not all trials have it with the same range, or no model "
+            "can represent that range; so are others like it",
             name,
         )
 

@@ -184,7 +184,7 @@ def _average_duplicates(X: FloatArray, y: FloatArray) -> tuple[FloatArray, Float
 
 
 def _generator(random_state: Any) -> np.random.Generator:
-    """Convert a scikit-learn random state to a generator; only a RandomState object is advanced by a fit."""
+    """Convert a scikit-learn random state to a generator; a fit advances a RandomState or a Generator, no seed."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(int(random_state.randint(2**31)))
     if isinstance(random_state, numbers.Integral):

@@ -224,6 +224,18 @@ def test_a_column_of_values_is_the_objective() -> None:
             {"y0": TABLE["mass"], "objective": "mass", "constraints": "s <= 2"},
             r"y0 must be mappings with the outputs \['mass', 's'\], got 3\.0",
         ),
+        (
+            {"y0": TABLE, "objective": "mas"},
+            r"y0 must have the output 'mas', got \['w', 'mass', 's'\]; did you mean 'mass'",
+        ),
+        (
+            {"y0": TABLE, "objective": "mass", "constraints": "strain <= 2"},
+            "y0 must have the output 'strain'",
+        ),
+        (
+            {"y0": [{"mass": 3.0}, {"mass": 2.0}]},
+            r"y0 must be numbers unless objective names .* got the outputs \['mass'\]",
+        ),
     ],
 )
 def test_values_that_are_not_enough_are_refused(wrong: dict, message: str) -> None:

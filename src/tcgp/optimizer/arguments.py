@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tcgp._text import plain
+from tcgp._text import did_you_mean, plain
 from tcgp.goals import Goals, parameter_names
 from tcgp.optimizer.history import Evaluation, History
 from tcgp.optimizer.optimizer import Optimizer
@@ -146,6 +146,8 @@ class Given:
                 raise ValueError(
                     f"y0 must be numbers, or None where an evaluation failed, got {plain(value)}"
                 )
+        if goals is not None:
+            _check_outputs(values, goals)
         if goals is not None and objective is not None:
             values = [_as_outputs(value, goals) for value in values]
         told = [Evaluation.of(x, y, goals=goals) for x, y in zip(points, values, strict=True)]
@@ -171,6 +173,19 @@ def _rows_of_frame(frame: Any, objective: str | None) -> list[Any]:
             f"{plain(list(frame.columns))}"
         )
     return list(frame.iloc[:, 0])
+
+
+def _check_outputs(values: Sequence[Any], goals: Goals) -> None:
+    """Refuse outputs among which a wanted one is nowhere: all would be taken for failures."""
+    names = list(dict.fromkeys(str(name) for value in values if isinstance(value, Mapping) for name in value))
+    if names and goals.objective is None:
+        raise ValueError(
+            f"y0 must be numbers unless objective names the output to minimize, got the outputs {plain(names)}"
+        )
+    for wanted in goals.outputs if names else ():
+        if wanted not in names:
+            hint = did_you_mean(wanted, names)
+            raise ValueError(f"y0 must have the output {plain(wanted)}, got {plain(names)}{hint}")
 
 
 def _as_outputs(value: Any, goals: Goals) -> Any:

@@ -167,12 +167,13 @@ def test_float32_stays_float32_and_precise(beta, scale, device):
     np.testing.assert_allclose(gradient.cpu().numpy(), expected, rtol=3e-7)
 
 
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("method", ["cdf", "logcdf", "improvement", "log_improvement"])
-def test_law_and_its_gradient_are_finite_wherever_they_are_evaluated(method, dtype):
+def test_law_and_its_gradient_are_finite_wherever_they_are_evaluated(method, dtype, device):
     # In float32 already (1e4)^10 overflows. Many values can be added, as optimize_acqf does with its raw samples.
     r = torch.cat([torch.logspace(-30, 36, 67, dtype=dtype), torch.tensor([torch.finfo(dtype).max / 1e7])])
-    r = torch.cat([-r, r]).requires_grad_()
+    r = torch.cat([-r, r]).to(device).requires_grad_()
     value = getattr(GeneralizedNormal(10.0, 0.5), method)(r)
     (gradient,) = torch.autograd.grad(value.sum(), r)
     assert value.repeat(1000).sum().isfinite()

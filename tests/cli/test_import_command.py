@@ -301,3 +301,18 @@ def test_what_went_well_elsewhere_is_never_a_failure_here(tmp_path, capsys):
             in said(capsys)[-1]
         )
     assert points(limited) == []
+
+
+def test_a_table_that_a_spreadsheet_has_rounded_is_known(spec, tmp_path, capsys):
+    journal, table = tmp_path / "run.jsonl", tmp_path / "runs.csv"
+    assert main(["ask", str(journal), "--spec", str(spec), "-n", "3"]) == 0
+    for i in range(3):
+        assert main(["tell", str(journal), str(i), repr((i + 1) / 7)]) == 0
+    assert main(["status", str(journal), "--csv", str(table)]) == 0
+    rounded = re.sub(r"[0-9]+\.[0-9]+", lambda match: f"{float(match[0]):.15g}", table.read_text())
+    assert rounded != table.read_text()
+    table.write_text(rounded + ",5.5,3,steel,2.5,0.25,,,\n")
+    capsys.readouterr()
+    assert main(["import", str(journal), str(table)]) == 0
+    assert "imported 1 evaluations; 3 were known already" in capsys.readouterr().out
+    assert [y for _, y in points(journal)] == [1 / 7, 2 / 7, 3 / 7, 0.25]

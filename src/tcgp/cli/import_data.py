@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,19 +83,30 @@ def _check(item: _Run, optimizer: Optimizer, found: _Found) -> None:
     if evaluation.failed and item.reason is None:  # a run that went well is no failure for want of an output
         found.problems.append(f"{item.label}: {evaluation.reason}")
         return
-    known = history.find(x) or history.find_outside(x)
-    earlier = found.evaluations.get(tuple(x))
-    if known is not None and not known.same_outcome(evaluation):
+    known = history.find_near(x) or history.find_outside(x)
+    if known is not None and not _agree(known, evaluation):
         found.problems.append(
             f"{item.label}: the journal has {known.outcome()} at this point, and not {evaluation.outcome()}"
         )
-    elif earlier is None:
-        found.evaluations[tuple(x)] = (item.label, evaluation)
-    elif not earlier[1].same_outcome(evaluation):
+        return
+    evaluation = known or evaluation  # the journal has all digits, and a spreadsheet may have dropped some
+    label, earlier = found.evaluations.setdefault(tuple(evaluation.x), (item.label, evaluation))
+    if not earlier.same_outcome(evaluation):
         found.problems.append(
-            f"{item.label} repeats the point of {earlier[0]}, which gave {earlier[1].outcome()} and not "
+            f"{item.label} repeats the point of {label}, which gave {earlier.outcome()} and not "
             f"{evaluation.outcome()}"
         )
+
+
+def _agree(one: Evaluation, other: Evaluation) -> bool:
+    """Whether two evaluations have the same outcome, except for rounding."""
+    values = [e.outputs or {"value": e.y} for e in (one, other)]
+    first, second = ({name: v for name, v in outputs.items() if v is not None} for outputs in values)
+    return (
+        one.failed == other.failed
+        and first.keys() == second.keys()
+        and all(math.isclose(first[name], second[name]) for name in first)
+    )
 
 
 def _report_problems(problems: list[str], options: argparse.Namespace) -> None:

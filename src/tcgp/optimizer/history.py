@@ -350,7 +350,7 @@ class History:
             what = f"proposal {int(x_or_id)}"
         elif (found := self.find_outside(x_or_id)) is None:
             point = self.space.check(x_or_id)
-            found, what = self._evaluated_near(point), f"the point {list(point)!r}"
+            found, what = self.find_near(point), f"the point {list(point)!r}"
         if found is None:
             raise ValueError(f"{what} has no value to correct: tell it")
         return found
@@ -380,7 +380,7 @@ class History:
         """What was told at the point of an evaluation before it was corrected, in order."""
         return [c.before for c in self.corrections if c.before.x == evaluation.x]
 
-    def _evaluated_near(self, x: Point) -> Evaluation | None:
+    def find_near(self, x: Point) -> Evaluation | None:
         """The evaluation at ``x``, or at a point of which ``x`` is a rounded copy."""
         if (known := self.find(x)) is not None or math.isfinite(self.space.size) or not self.evaluations:
             return known

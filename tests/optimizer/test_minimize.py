@@ -352,6 +352,28 @@ def test_an_exit_of_the_function_is_a_failure() -> None:
     assert result.failures == [(0, "SystemExit: bad input"), (1, "SystemExit: bad input")]
 
 
+def test_a_number_that_cannot_be_computed_is_a_failure() -> None:
+    class Lazy:
+        def __float__(self) -> float:
+            raise RuntimeError("out of device memory")
+
+    result = minimize(lambda x: Lazy() if x[0] > 0.2 else bowl(x), SQUARE, n_evals=6, rng=0)
+    assert {reason for _, reason in result.failures} == {"RuntimeError: out of device memory"}
+    outputs = minimize(lambda x: {"y": Lazy()}, SQUARE, n_evals=2, objective="y", rng=0)
+    assert len(outputs.failures) == 2
+
+
+def test_an_exception_without_words_is_a_failure() -> None:
+    class Speechless(Exception):
+        def __str__(self) -> str:
+            raise ValueError("no words")
+
+    def fun(x: Any) -> float:
+        raise Speechless
+
+    assert minimize(fun, SQUARE, n_evals=2, rng=0).failures == [(0, "Speechless"), (1, "Speechless")]
+
+
 # ---- workers ----
 
 

@@ -94,16 +94,27 @@ def evaluate(fun: Function, argument: Any) -> Outcome:
     """
     start = time.monotonic()
     try:
-        answer = fun(argument)
+        value, reason = _read(fun(argument))
     except (Exception, SystemExit) as error:
-        reason = shorten(f"{type(error).__name__}: {error}", 1000)
         seconds = time.monotonic() - start
-        return Outcome(None, reason, seconds, traceback=_traceback_of(error))
-    seconds = time.monotonic() - start
-    if isinstance(answer, Mapping):  # what its outputs mean, the goals say
-        values, reasons = read_outputs(answer)
-        return Outcome(values, reasons or None, seconds, exit_code=0)
-    return Outcome(*interpret(answer), seconds, exit_code=0)
+        return Outcome(None, shorten(_words_of(error), 1000), seconds, traceback=_traceback_of(error))
+    return Outcome(value, reason, time.monotonic() - start, exit_code=0)
+
+
+def _read(answer: object) -> tuple[float | dict[str, float | None] | None, str | dict[str, str] | None]:
+    """The numbers in an answer, and why there are none. Numbers that are computed only now may raise, too."""
+    if not isinstance(answer, Mapping):
+        return interpret(answer)
+    values, reasons = read_outputs(answer)  # what they mean, the goals say
+    return values, reasons or None
+
+
+def _words_of(error: BaseException) -> str:
+    """An exception in words, even if it has none."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return type(error).__name__
 
 
 def _traceback_of(error: BaseException) -> str:

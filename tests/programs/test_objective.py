@@ -171,6 +171,12 @@ def test_a_file_outside_the_run_is_refused(file):
         Objective(file=file)
 
 
+@pytest.mark.parametrize("file", ["outcome.json", "./outcome.json"])
+def test_a_file_that_tcgp_overwrites_is_refused(file):
+    with pytest.raises(ValueError, match=r"must have another name than 'outcome\.json'"):
+        Objective(file=file, key="drag")
+
+
 def test_a_link_out_of_the_run_is_not_followed(tmp_path):
     (tmp_path / "secret").write_text("42\n")
     code = f"import os; os.symlink({str(tmp_path / 'secret')!r}, 'out.txt')"

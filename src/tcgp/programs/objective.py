@@ -16,9 +16,9 @@ from tcgp.goals import NOT_FINITE, read_outputs
 from tcgp.programs.numerals import last_number, parse_number
 from tcgp.programs.output import last_line, parse_json, read_tail
 
-__all__ = ["STDOUT", "Objective", "RunFailed", "outputs_of_run"]
+__all__ = ["OUTCOME", "STDOUT", "Objective", "RunFailed", "outputs_of_run"]
 
-STDOUT = "stdout.txt"
+STDOUT, OUTCOME = "stdout.txt", "outcome.json"
 
 
 class RunFailed(RuntimeError):
@@ -225,3 +225,7 @@ def _check_inside(file: str) -> None:
     path = Path(file)
     if not file or path.is_absolute() or ".." in path.parts or "\0" in file:
         raise ValueError(f"the file of a value must lie in the run's directory, got {plain(file)}")
+    if path == Path(OUTCOME):  # a run that is read again, or adopted, would have no value any more
+        raise ValueError(
+            f"the file of a value must have another name than {OUTCOME!r}, which tcgp writes itself"
+        )

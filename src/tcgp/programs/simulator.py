@@ -23,7 +23,7 @@ from typing import Any
 from tcgp._files import write_atomically
 from tcgp._text import plain, printable, shorten
 from tcgp.programs.command import Template, find_program
-from tcgp.programs.objective import STDOUT, Objective, RunFailed, outputs_of_run
+from tcgp.programs.objective import OUTCOME, STDOUT, Objective, RunFailed, outputs_of_run
 from tcgp.programs.output import last_line, parse_json, read_tail
 from tcgp.programs.process import Process, adopt, is_running, read_notes, start
 
@@ -31,7 +31,7 @@ __all__ = ["Run", "Simulator", "is_under_way"]
 
 logger = logging.getLogger("tcgp")
 
-PARAMETERS, STDERR, OUTCOME = "parameters.json", "stderr.txt", "outcome.json"
+PARAMETERS, STDERR = "parameters.json", "stderr.txt"
 NOTES, IDENTITY = ".supervisor", ".run.json"
 LONGEST_WORDS = 10_000  # characters at the end of an output that are searched for messages
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 
+import pytest
 from commands import events, write_spec
 
 from tcgp.cli import main
@@ -107,6 +108,17 @@ def test_journals_in_one_directory_are_read_again_each_by_its_own_spec(tmp_path,
     assert main(["minimize", str(path), "--journal", str(first), "--quiet", "--no-plots"]) == 0
     assert "3 runs were read again, 3 failures have a value now" in capsys.readouterr().err
     assert len(events(first, "correct")) == 3
+
+
+@pytest.mark.parametrize("damage", [b"\0\0", b"command = [", b"[objective]\nfile = '/tmp/drag'"])
+def test_a_damaged_copy_of_the_spec_hinders_nothing(damage, tmp_path):
+    path = spec_with(tmp_path, "key = 'cost'", budget=2)
+    assert minimize(path) == 0
+    copy = tmp_path / "spec.tcgp" / "runs" / "spec.toml"
+    copy.write_bytes(damage)
+    assert main(["minimize", str(path), "--quiet", "--no-plots", "--budget", "3"]) == 0
+    assert copy.read_text() == path.read_text()
+    assert events(tmp_path / "spec.tcgp" / "journal.jsonl", "correct") == []
 
 
 def test_points_of_a_spec_are_asked_for_one_by_one(tmp_path, capsys):

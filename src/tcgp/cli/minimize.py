@@ -6,12 +6,12 @@ import argparse
 import contextlib
 import json
 import shlex
-import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tcgp._files import write_atomically
 from tcgp._text import quote
 from tcgp.cli.campaigns import (
     check_spec,
@@ -165,7 +165,7 @@ def _prepare(spec: Spec, journal: Path, simulator: Simulator) -> Simulator:
         copy = spec_copy(journal)
         copy.parent.mkdir(exist_ok=True)
         if not journal.exists() or not journal.stat().st_size:
-            shutil.copyfile(spec.path, copy)
+            write_atomically(copy, spec.path.read_bytes())
             return simulator
         check_spec(spec, journal)
         _note_what_is_there(spec, journal)
@@ -189,8 +189,9 @@ def _note_what_is_there(spec: Spec, journal: Path) -> None:
 
 def _note_changed_command(spec: Spec, copy: Path) -> None:
     """Say that another command gave the values in the journal."""
-    if copy.is_file() and program_of(copy) != program_of(spec.path):
-        note("the command is not the one this journal was begun with; its values are kept")
+    with contextlib.suppress(UsageError):  # there is no copy, or a crash has damaged it
+        if program_of(copy) != program_of(spec.path):
+            note("the command is not the one this journal was begun with; its values are kept")
 
 
 def _note_what_was_printed(spec: Spec, campaign: Campaign, simulator: Simulator) -> None:

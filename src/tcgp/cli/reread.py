@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from tcgp._files import write_atomically
 from tcgp.cli.campaigns import open_optimizer
@@ -39,11 +40,12 @@ def read_again(spec: Spec, journal: Path, simulator: Simulator, copy: Path) -> N
     Nothing is run. A failure may become a value, and the reverse; the journal keeps both. What was corrected by hand
     stays. If no run has a value where the spec now says, nothing is changed, and a UsageError says so.
     """
-    is_known = copy.is_file()
-    if is_known and places_of(copy) == places_of(spec.path):
+    before = _places_before(copy)
+    is_known = before is not None
+    if before == places_of(spec.path):
         return
     with open_optimizer(str(journal)) as optimizer:
-        readings, n_by_hand, n_without_run = _readings(optimizer, simulator, copy if is_known else None)
+        readings, n_by_hand, n_without_run = _readings(optimizer, simulator, before)
         if is_known:
             _refuse_if_nothing_is_read(spec, readings)
         for reading in readings:
@@ -62,24 +64,27 @@ def read_again(spec: Spec, journal: Path, simulator: Simulator, copy: Path) -> N
 
 
 def _readings(
-    optimizer: Optimizer, simulator: Simulator, copy: Path | None
+    optimizer: Optimizer, simulator: Simulator, places: dict[str, Any] | None
 ) -> tuple[list[_Reading], int, int]:
     """What the runs give now that have ended normally; how many values no run gave before, and how many have no run."""
     readings = _read_runs(optimizer.history, simulator)
     corrected = {correction.after.id for correction in optimizer.history.corrections}
-    if copy is None:  # nobody knows what was read before
+    if places is None:  # nobody knows what was read before
         untouched = [r for r in readings if r.before.id not in corrected]
     else:
-        before = {r.before.id: r.after for r in _read_runs(optimizer.history, _as_before(simulator, copy))}
+        before = {r.before.id: r.after for r in _read_runs(optimizer.history, replace(simulator, **places))}
         untouched = [r for r in readings if not r.differs or r.before.same_outcome(before[r.before.id])]
     values = [e for e in [*optimizer.history.evaluations, *optimizer.history.outside] if not e.failed]
     n_without_run = len(values) - sum(not r.before.failed for r in readings)
     return untouched, len(readings) - len(untouched), n_without_run
 
 
-def _as_before(simulator: Simulator, copy: Path) -> Simulator:
-    """The simulator that finds values where the copy of the spec says."""
-    return replace(simulator, **places_of(copy))
+def _places_before(copy: Path) -> dict[str, Any] | None:
+    """Where the copy of the spec says that values are; None if there is none, or a crash has damaged it."""
+    try:
+        return places_of(copy)
+    except (UsageError, ValueError):
+        return None
 
 
 def _read_runs(history: History, simulator: Simulator) -> list[_Reading]:

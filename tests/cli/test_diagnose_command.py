@@ -69,6 +69,15 @@ def test_the_table_of_a_campaign_can_be_diagnosed(tmp_path, capsys):
     assert "of 8 points" in capsys.readouterr().out
 
 
+def test_a_table_whose_parameters_have_the_names_of_other_columns_can_be_diagnosed(tmp_path, capsys):
+    path = tmp_path / "runs.csv"
+    rows = [f"{i},{i / 10},{(i - 3) ** 2},{i % 3},True,,{7 - i}" for i in range(9)]
+    path.write_text("\n".join(["id_,seconds,id,value,feasible,reason,seconds_", *rows]) + "\n")
+    assert main(["diagnose", str(path)]) == 0
+    captured = capsys.readouterr()
+    assert "the box is the range of the data for seconds, id;" in captured.err
+
+
 @pytest.mark.parametrize(
     ("text", "arguments", "words"),
     [

@@ -98,12 +98,12 @@ def test_a_reading_that_was_killed_half_way_is_not_taken_for_a_hand(tmp_path, ca
 
 def test_journals_in_one_directory_are_read_again_each_by_its_own_spec(tmp_path, capsys):
     path, first, second = (
-        spec_with(tmp_path, "key = 'kost'", budget=4),
+        spec_with(tmp_path, "key = 'kost'", budget=3),
         tmp_path / "a.jsonl",
         tmp_path / "b.jsonl",
     )
     assert main(["minimize", str(path), "--journal", str(first), "--quiet", "--no-plots"]) == 1
-    spec_with(tmp_path, "key = 'cost'", budget=4)
+    spec_with(tmp_path, "key = 'cost'", budget=3)
     assert main(["minimize", str(path), "--journal", str(second), "--quiet", "--no-plots"]) == 0
     assert main(["minimize", str(path), "--journal", str(first), "--quiet", "--no-plots"]) == 0
     assert "3 runs were read again, 3 failures have a value now" in capsys.readouterr().err

@@ -14,7 +14,7 @@ from tcgp._typing import FloatArray
 from tcgp.cli.campaigns import read
 from tcgp.cli.console import DONE, UsageError, note, relative, show
 from tcgp.cli.pictures import can_draw, new_figure, save
-from tcgp.cli.tables import BOOKKEEPING, is_missing, number, read_table
+from tcgp.cli.tables import bookkeeping, column_of, is_missing, number, read_table
 from tcgp.optimizer.journal import is_journal
 from tcgp.space import Categorical, Dimension, Point, Real, Space
 
@@ -161,8 +161,11 @@ def _data_of_journal(options: argparse.Namespace) -> _Data:
 def _data_of_csv(options: argparse.Namespace) -> _Data:
     table = read_table(options.data)
     header, rows = table.header, table.rows
-    of_campaign = header[0] == "id" and {"feasible", "reason", "seconds"} <= set(header)
-    objective = options.objective or ("value" if of_campaign else header[-1])
+    others = bookkeeping(header)
+    of_campaign = header[0] == others["id"] and {others[n] for n in ("feasible", "reason", "seconds")} <= set(
+        header
+    )
+    objective = options.objective or (column_of("value", header) if of_campaign else header[-1])
     if of_campaign and options.objective is None and objective not in header:
         raise UsageError(
             f"{options.data!r} has outputs: name one with --objective and the others with --ignore, or give the journal"
@@ -170,7 +173,7 @@ def _data_of_csv(options: argparse.Namespace) -> _Data:
     for name in [objective, *options.ignore]:
         if name not in header:
             raise UsageError(f"{options.data!r} has no column {name!r}; there are {', '.join(header)}")
-    ignored = {objective, *options.ignore, *(BOOKKEEPING if of_campaign else ())}
+    ignored = {objective, *options.ignore, *(others.values() if of_campaign else ())}
     names = [name for name in header if name not in ignored]
     if not names:
         raise UsageError(f"{options.data!r} needs a column for each parameter beside {objective!r}")

@@ -12,7 +12,7 @@ from typing import Any
 from tcgp.cli.campaigns import open_optimizer, read
 from tcgp.cli.console import DONE, UsageError, note, show
 from tcgp.cli.spec import load_spec
-from tcgp.cli.tables import BOOKKEEPING, Table, is_missing, number, parse_cell, read_usable_rows
+from tcgp.cli.tables import Table, bookkeeping, column_of, is_missing, number, parse_cell, read_usable_rows
 from tcgp.goals import Goals, parameter_names
 from tcgp.optimizer import Evaluation, Optimizer
 from tcgp.optimizer.arguments import point_of_row
@@ -191,8 +191,8 @@ def _runs_of_table(
     """The rows of a CSV file; a row without a value is a failure if a column 'reason' says why, else it is left out."""
     history = optimizer.history
     parameters = dict(zip(parameter_names(history.space), history.space.dimensions, strict=True))
-    bookkeeping = _bookkeeping(table, {*parameters, *history.goals.outputs, objective})
-    columns = _value_columns(table, [*parameters, *bookkeeping.values()], history.goals, objective)
+    others = bookkeeping(table.header, {*parameters, *history.goals.outputs, objective})
+    columns = _value_columns(table, [*parameters, *others.values()], history.goals, objective)
     found.problems += [f"line {line} {trouble}" for line, trouble in table.uneven]
     n_left_out = 0
     for line, row in table.rows:
@@ -200,7 +200,7 @@ def _runs_of_table(
         answers = {
             name: None if is_missing(cells[column]) else cells[column] for name, column in columns.items()
         }
-        reason = cells.get(bookkeeping["reason"]) or None
+        reason = cells.get(others["reason"]) or None
         wanted = (
             [answers[name] for name in history.goals.outputs]
             if history.goals.outputs
@@ -217,21 +217,10 @@ def _runs_of_table(
             found.problems.append(f"{label}, {error}")
             continue
         answer = outputs if history.goals.objective is not None else next(iter(outputs.values()))
-        took = number(cells.get(bookkeeping["seconds"], ""))
+        took = number(cells.get(others["seconds"], ""))
         yield _Run(label, x, answer, reason if None in wanted else None, took)
     if n_left_out:
         note(f"rows of {table.path!r} without a value, left out: {n_left_out}")
-
-
-def _bookkeeping(table: Table, taken: Collection[str | None]) -> dict[str, str]:
-    """Columns that are no data, as tcgp status names them: where a name is taken, it has a line below."""
-    columns = {}
-    for name in BOOKKEEPING:
-        column = name
-        while column in taken or f"{column}_" in table.header:
-            column += "_"
-        columns[name] = column
-    return columns
 
 
 def _value_columns(
@@ -242,8 +231,8 @@ def _value_columns(
     if objective is not None and objective not in table.header:
         raise UsageError(f"{table.path!r} has no column {objective!r}; there are {', '.join(table.header)}")
     if goals.objective is None:
-        if objective is None and len(others) > 1 and "value" in others:
-            objective = "value"
+        if objective is None and len(others) > 1 and (value := column_of("value", table.header)) in others:
+            objective = value
         if objective is None and len(others) != 1:
             raise UsageError(
                 f"name the column of {table.path!r} that has the values with --objective; beside the parameters there "

@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,9 @@ from tcgp.programs.numerals import parse_number
 from tcgp.space import Categorical, Dimension, Space
 
 __all__ = [
-    "BOOKKEEPING",
     "Table",
+    "bookkeeping",
+    "column_of",
     "is_missing",
     "number",
     "parse_cell",
@@ -132,6 +133,25 @@ def _check_header(path: str, header: Sequence[str]) -> None:
     for i, name in enumerate(header):
         if not name or name in header[:i]:
             raise UsageError(f"column {i + 1} of {path!r} needs a name of its own, got {name!r}")
+
+
+def column_of(name: str, header: Collection[str], taken: Collection[str | None] = ()) -> str:
+    """What tcgp status calls a column: if a parameter or an output has its name, it gets a line below.
+
+    Examples
+    --------
+    >>> from tcgp.cli.tables import column_of
+    >>> column_of("seconds", ["id", "seconds", "value", "seconds_"]), column_of("id", ["id", "value"])
+    ('seconds_', 'id')
+    """
+    while name in taken or f"{name}_" in header:
+        name += "_"
+    return name
+
+
+def bookkeeping(header: Collection[str], taken: Collection[str | None] = ()) -> dict[str, str]:
+    """The columns of tcgp status that are no data."""
+    return {name: column_of(name, header, taken) for name in BOOKKEEPING}
 
 
 def is_missing(text: str) -> bool:

@@ -285,9 +285,8 @@ class Executor:
         self._options = {"pure": False} if is_dask else {}
         self._done: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
         self._futures: dict[int, Any] = {}
-        self._ended: list[
-            tuple[int, Outcome]
-        ] = []  # not handed over yet: an interrupt of `wait` costs none of them
+        # Not handed over yet: an interrupt of `wait` costs none of them.
+        self._ended: list[tuple[int, Outcome]] = []
         self._broken: Exception | None = None
 
     def submit(self, number: int, argument: Any, attempt: int = 0) -> None:

@@ -106,9 +106,7 @@ class Objective:
             if not path.resolve().is_relative_to(directory.resolve()):
                 raise RunFailed(f"{self.where} leads out of the run's directory")
             return read_tail(path)
-        except (
-            OSError
-        ) as error:  # also of a directory that may not be searched, and of a name that is too long
+        except OSError as error:  # also if the directory may not be searched, or the name is too long
             raise RunFailed(f"{self.where} cannot be read: {error.strerror}") from None
 
     def value(self, text: str) -> float:

@@ -498,6 +498,17 @@ def test_a_good_point_is_repeated_before_all_others_have_been_tried():
     assert chosen.count(40) >= 8
 
 
+def test_a_point_is_not_repeated_where_another_sampler_fixes_the_rest():
+    def objective(trial):
+        return trial.suggest_int("k", 0, 4) + len(trial.suggest_categorical("fixed", ["a", "bb"]))
+
+    study = _study(3)
+    study.optimize(objective, n_trials=3)
+    study.sampler = optuna.samplers.PartialFixedSampler({"fixed": "a"}, study.sampler)
+    study.optimize(objective, n_trials=4)
+    assert {trial.params["k"] for trial in study.trials} == {0, 1, 2, 3, 4}
+
+
 def test_repeats_avoid_points_that_violate_constraints_or_fail():
     def objective(trial):
         value = _classifier(trial)

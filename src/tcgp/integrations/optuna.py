@@ -174,12 +174,7 @@ class TailCalibratedSampler(BaseSampler):
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """Return the parameters that all completed trials have in common, with their distributions."""
         _refuse_several_objectives(study)
-        space = intersection_search_space(study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)))
-        return {
-            name: distribution
-            for name, distribution in sorted(space.items())
-            if not distribution.single() and _dimension(distribution) is not None
-        }
+        return common_space(study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)))
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -384,12 +379,16 @@ class Parameters:
         except (ValueError, TypeError, OverflowError):  # the trial had other ranges or choices
             return None
 
-    def may_repeat(self, complete: Iterable[FrozenTrial]) -> bool:
-        """Return whether there are finitely many points, and completed trials have parameters outside this space."""
+    def may_repeat(self, complete: list[FrozenTrial]) -> bool:
+        """Return whether there are finitely many points, and other parameters of completed trials are random.
+
+        A common parameter outside this space is not: `PartialFixedSampler` fixes it.
+        """
         if not math.isfinite(self.space.size):
             return False
+        chosen = {*self.distributions, *common_space(complete)}
         return any(
-            name not in self.distributions and not distribution.single()
+            name not in chosen and not distribution.single()
             for trial in complete
             for name, distribution in trial.distributions.items()
         )
@@ -437,6 +436,15 @@ def constraints_of(trial: FrozenTrial) -> dict[str, float]:
     prefix = f"{CONSTRAINTS}:"
     named = {key[len(prefix) :]: float(v) for key, v in attributes.items() if key.startswith(prefix)}
     return {**values, **named}
+
+
+def common_space(complete: list[FrozenTrial]) -> dict[str, BaseDistribution]:
+    """Return the parameters that all completed trials have in common and a model can handle."""
+    return {
+        name: distribution
+        for name, distribution in sorted(intersection_search_space(complete).items())
+        if not distribution.single() and _dimension(distribution) is not None
+    }
 
 
 def _known_parameters(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:

@@ -107,6 +107,15 @@ def test_pending_points_outside_are_not_offered_again_but_their_values_are_taken
     assert (history.n_done, sorted(history.pending), history.given_up) == (1, [1, 2], {})
 
 
+def test_the_only_parameter_of_a_point_outside_may_be_told_as_a_number():
+    optimizer = tcgp.Optimizer([(0.0, 1.0)], rng=0)
+    (x,) = optimizer.ask()
+    optimizer.change_space([(0.0, 0.5 * x)])
+    optimizer.tell(x, 7.0)
+    optimizer.correct(x, 8.0)
+    assert [(e.x, e.y) for e in optimizer.history.outside] == [((x,), 8.0)]
+
+
 def test_constraints_go_on_in_the_new_space(tmp_path):
     optimizer = tcgp.Optimizer(
         WIDE, objective="mass", constraints=["stress <= 1", "width <= 1.2 + height"], n_initial=4, rng=0

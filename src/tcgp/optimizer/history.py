@@ -374,6 +374,8 @@ class History:
         """A point as evaluations have it, though it may lie outside the space."""
         if isinstance(x, Mapping) and set(x) == set(self.space.names or ()):
             return tuple(x[name] for name in self.space.names or ())
+        if isinstance(x, numbers.Real) and len(self.space) == 1:
+            return (x,)
         return tuple(x) if isinstance(x, list | tuple | np.ndarray) else x
 
     def former(self, evaluation: Evaluation) -> list[Evaluation]:

@@ -28,7 +28,7 @@ _LEVELS = 10
 # Newton's method for quantiles converges quadratically from its starting points, usually in fewer than ten steps.
 _MAX_STEPS = 50
 
-# Values are limited to this power of the largest number, so that the sum of 100,000 is still finite in float32.
+# Logarithms are limited to this power of the largest number: the sum of 100,000 is still finite in float32.
 _ROOM = 0.85
 
 
@@ -99,7 +99,11 @@ class GeneralizedNormal:
 
     def logcdf(self, r: Tensor) -> Tensor:
         """Logarithm of `cdf`, finite where the probability itself underflows."""
-        return _elementwise(r, self._logcdf, lambda r: (self.logpdf(r) - self.logcdf(r)).exp())
+
+        def slope(r: Tensor) -> Tensor:
+            return (self.logpdf(r) - self.logcdf(r)).exp()
+
+        return _elementwise(r, self._logcdf, slope, _lowest(r.dtype))
 
     def improvement(self, a: Tensor) -> Tensor:
         """g(a) = E[(a − R)₊], the paper's gamma(a, scale, beta); its derivative is `cdf`."""
@@ -107,7 +111,7 @@ class GeneralizedNormal:
 
     def log_improvement(self, a: Tensor) -> Tensor:
         """Logarithm of `improvement`, finite where the improvement itself underflows."""
-        return _elementwise(a, self._log_improvement, self._log_improvement_slope)
+        return _elementwise(a, self._log_improvement, self._log_improvement_slope, _lowest(a.dtype))
 
     def from_normal(self, z: Tensor) -> Tensor:
         """Return F⁻¹(Φ(z)), which transforms a standard normal variable to one with this law."""
@@ -187,12 +191,18 @@ class _Elementwise(torch.autograd.Function):
 
 
 def _elementwise(
-    r: Tensor, value: Callable[[Tensor], Tensor], derivative: Callable[[Tensor], Tensor]
+    r: Tensor,
+    value: Callable[[Tensor], Tensor],
+    derivative: Callable[[Tensor], Tensor],
+    lowest: float = -math.inf,
 ) -> Tensor:
     out: Tensor = _Elementwise.apply(r.double(), value, derivative)
-    # Light tails have logarithms beyond the range of float32, and BoTorch averages over points with such values.
-    largest = torch.finfo(r.dtype).max ** _ROOM
-    return out.clamp(-largest, largest).to(r.dtype)
+    return out.clamp_min(lowest).to(r.dtype)
+
+
+def _lowest(dtype: torch.dtype) -> float:
+    """Return the lowest logarithm: those of light tails may overflow, and BoTorch averages over many points."""
+    return -(torch.finfo(dtype).max ** _ROOM)
 
 
 def _gamma_q(a: float, x: Tensor) -> Tensor:

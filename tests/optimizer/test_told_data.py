@@ -288,3 +288,24 @@ def test_damage_is_still_damage(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace('"x": [100.0]', '"x": [101.0]'))
     with pytest.raises(JournalError, match="is damaged"):
         Optimizer.resume(path)
+
+
+def test_points_of_the_user_that_count_as_one_are_not_left_out_silently(
+    caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    for n_evals in (1, 2, 3):  # resumed, what is known is nothing to speak of
+        minimize(
+            sum,
+            [(0.0, 1e12)],
+            n_evals=n_evals,
+            n_initial=3,
+            x0=[[1.0], [5e11], [2.0]],
+            journal=tmp_path / "run",
+        )
+    assert [record.getMessage()[:28] for record in caplog.records] == ["the point [2.0] is left out:"]
+    optimizer = Optimizer([(0.0, 1e12)])
+    optimizer.tell([3.0], 3.0)
+    optimizer.enqueue([3.0])
+    optimizer.enqueue([4.0])
+    assert "the point [4.0] is left out" in caplog.records[-1].getMessage()
+    assert len(caplog.records) == 2

@@ -394,6 +394,11 @@ class History:
         """The evaluation at exactly ``x``, if there is one."""
         return self._by_point.get(tuple(x))
 
+    def is_known(self, x: Point) -> bool:
+        """Whether exactly ``x`` was proposed or told; `is_new` is also False next to such a point."""
+        proposals = (*self.proposals, *self.pending.values())  # those may have moved onto a step of the space
+        return self.find(x) is not None or any(proposal.x == tuple(x) for proposal in proposals)
+
     def unknown(self, told: Iterable[Evaluation]) -> list[Evaluation]:
         """The evaluations at points that are not known yet, each once; ValueError if one contradicts another."""
         new: dict[Any, Evaluation] = {}

@@ -317,7 +317,11 @@ class Optimizer(Known):
         point = self.space.check(x)
         self._proposer.check_allowed(point)
         self._check_open()
-        if self.history.is_new(point) and tuple(point) not in self.history.queue:
+        if tuple(point) in self.history.queue:
+            return
+        if not self.history.is_new(point):
+            self._proposer.say_left_out(point)
+        else:
             with self._kept({"event": "enqueue", "x": point}):
                 self.history.queue.append(tuple(point))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import math
 import time
 from collections.abc import Sequence
@@ -10,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tcgp._text import plain
 from tcgp._threads import cached_property, single_threaded
 from tcgp._typing import FloatArray
 from tcgp.optimizer.design import initial_design
-from tcgp.optimizer.history import History, Proposal, SpaceExhausted
+from tcgp.optimizer.history import SAME_POINT, History, Proposal, SpaceExhausted
 from tcgp.optimizer.settings import Settings
 from tcgp.optimizer.streams import DESIGN, SPREAD, Streams
 from tcgp.space import ENUMERABLE, Point, Space
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from tcgp.region import Region
 
 __all__ = ["Proposer"]
+
+logger = logging.getLogger("tcgp")
 
 N_SPREAD = 1000  # random points among which the one farthest from all others is taken
 
@@ -77,6 +81,16 @@ class Proposer:
             names = ", ".join(repr(label) for label, violation in broken if violation > 0.0)
             raise ValueError(f"the point {list(x)!r} violates the known constraint {names}")
 
+    def say_left_out(self, x: Point) -> None:
+        """Say that a point of the user is not evaluated, if it is not known itself but has a neighbour that is."""
+        if not self.history.is_known(x):
+            logger.warning(
+                "the point %s is left out: one that is known differs from it by less than %g of the range of each "
+                "parameter",
+                plain(list(x)),
+                SAME_POINT,
+            )
+
     @cached_property
     def acquisition(self) -> Acquisition:
         """The model and its criterion."""
@@ -105,7 +119,7 @@ class Proposer:
         while queue:
             if self.history.is_new(queue[0]):  # it leaves the queue once it is known
                 return Proposal(number, queue[0], "given")
-            queue.popleft()
+            self.say_left_out(queue.popleft())
         assert self.settings.n_initial is not None
         if len(self.history) < self.settings.n_initial:
             return Proposal(number, self._design_point(), "design")

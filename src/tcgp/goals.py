@@ -272,14 +272,16 @@ def interpret(answer: object) -> tuple[float | None, str | None]:
     Examples
     --------
     >>> from tcgp.goals import interpret
-    >>> interpret(3), interpret(float("inf"))
-    ((3.0, None), (None, 'the value is inf'))
+    >>> interpret(3), interpret([3]), interpret(float("inf"))
+    ((3.0, None), (3.0, None), (None, 'the value is inf'))
     """
     if answer is None:
         return None, "there is no value"
     if np.ma.is_masked(answer):
         return None, "the value is masked"
-    if isinstance(answer, np.ndarray) and answer.size == 1:
+    if isinstance(answer, list | tuple) and len(answer) == 1:
+        answer = answer[0]
+    if getattr(answer, "size", None) == 1 and hasattr(answer, "item"):  # an array of one number, or a Series
         answer = answer.item()
     if isinstance(answer, list | tuple | np.ndarray) and len(answer) > 1:
         shown = shorten(plain(list(answer)), 100)

@@ -69,6 +69,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "y0 alone": ({"y0": [1.0]}, "y0 needs x0"),
     "y0 short": ({"x0": [[0.1, 0.2], [0.3, 0.4]], "y0": [1.0]}, "x0 and y0 must have equal lengths"),
+    "y0 table": (
+        {"x0": [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6], [0.7, 0.8]], "y0": np.ones((2, 2))},
+        r"y0 must be one value for each point, got an array of shape \(2, 2\)",
+    ),
     "y0 text": ({"x0": [0.1, 0.2], "y0": "high"}, "y0 must be numbers"),
     "y0 contradicts": (
         {"x0": [[0.1, 0.2], [0.1, 0.2]], "y0": [1.0, 2.0]},

@@ -171,6 +171,13 @@ def test_masked_and_complex_answers_are_failures(answer: object) -> None:
     assert math.isnan(result.fun)
 
 
+@pytest.mark.parametrize("answer", [[3.0], (3.0,), np.array([[3.0]]), pd.Series([3.0]), [np.float32(3.0)]])
+def test_an_answer_of_one_number_is_this_number(answer: object) -> None:
+    optimizer = Optimizer([(0.0, 1.0), (0.0, 1.0)], rng=0)
+    optimizer.tell([0.5, 0.5], answer)
+    assert optimizer.result().fun == 3.0
+
+
 def test_numbers_of_numpy_are_kept_in_a_journal(tmp_path: Path) -> None:
     settings = {
         "n_evals": np.int64(4),
@@ -309,3 +316,9 @@ def test_points_of_the_user_that_count_as_one_are_not_left_out_silently(
     optimizer.enqueue([4.0])
     assert "the point [4.0] is left out" in caplog.records[-1].getMessage()
     assert len(caplog.records) == 2
+
+
+@pytest.mark.parametrize("model", ["fit_model", "update_model"])
+def test_a_model_of_nothing_is_refused_in_a_sentence(model: str) -> None:
+    with pytest.raises(ValueError, match="a model needs evaluations with at least two different values"):
+        getattr(Optimizer([(0.0, 1.0)], rng=0), model)()

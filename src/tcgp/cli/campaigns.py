@@ -169,7 +169,9 @@ def open_optimizer(path: str, spec: Spec | None = None, *, reoffer: bool = False
     """
     exists = os.path.exists(path) and os.path.getsize(path) > 0
     if not exists and spec is None:
-        raise UsageError(f"there is no journal {path!r}; tcgp ask and tcgp import begin one with --spec SPEC.toml")
+        raise UsageError(
+            f"there is no journal {path!r}; tcgp ask and tcgp import begin one with --spec SPEC.toml"
+        )
     if exists and spec is not None:
         check_spec(spec, path)
     try:

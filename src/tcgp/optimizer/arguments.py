@@ -138,7 +138,10 @@ class Given:
         objective = None if goals is None else goals.objective
         if _is_frame(y0):
             y0 = _rows_of_frame(y0, objective)
-        values = np.atleast_1d(np.asarray(_as_list(y0), dtype=object)).ravel().tolist()
+        array = np.atleast_1d(np.asarray(_as_list(y0), dtype=object))
+        if array.size != max(array.shape):  # neither a row nor a column
+            raise ValueError(f"y0 must be one value for each point, got an array of shape {array.shape}")
+        values = array.ravel().tolist()
         if len(values) != len(points):
             raise ValueError(f"x0 and y0 must have equal lengths, got {len(points)} and {len(values)}")
         for value in values:

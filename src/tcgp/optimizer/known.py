@@ -98,6 +98,7 @@ class Known:
     @atomic
     def update_model(self) -> Model:
         """Fit the model whose turn it is to all evaluations, as for the next point: it becomes `model`."""
+        self._check_contrast()
         return self._proposer.acquisition.fit()[0].objective
 
     @atomic
@@ -150,8 +151,7 @@ class Known:
         """
         from tcgp.methods.fit import fit_model  # loads SciPy
 
-        if not self.history.has_contrast:
-            raise ValueError("a model needs evaluations with at least two different values")
+        self._check_contrast()
         U, y = (array[self.history.distinct] for array in self.history.successes)
         box = [(0.0, 1.0)] * self.space.dim
         model = fit_model(U, y, self.settings.method, bounds=box, rng=self.seed, **self.settings.options)
@@ -179,3 +179,7 @@ class Known:
 
     def __copy__(self: K) -> K:
         return copy.deepcopy(self)  # two optimizers with one history would spoil it
+
+    def _check_contrast(self) -> None:
+        if not self.history.has_contrast:
+            raise ValueError("a model needs evaluations with at least two different values")

@@ -66,3 +66,11 @@ def test_an_answer_that_differs_in_an_output_is_refused_with_both():
         ValueError, match=r"gave 1.0 with the outputs .*2.0} and now 1.0 with the outputs .*3.0}"
     ):
         optimizer.tell([0.5], {"mass": 1.0, "stress": 3.0})
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_limit_that_was_never_computable_has_a_margin_all_the_same() -> None:
+    optimizer = Optimizer([(0.0, 1.0)], objective="mass", constraints=["sqrt(stress) <= 2"], rng=0)
+    optimizer.tell([0.5], {"mass": 1.0, "stress": -1.0})
+    (margin,) = optimizer.history.margins(optimizer.history.evaluations[0])
+    assert math.isnan(margin.value)

@@ -561,11 +561,9 @@ class History:
         if not self.goals.limits:
             return []
         values = self.goals.limit_values(evaluation.x, evaluation.outputs)
-        # Tenths are left out at both ends: one value at a pole must not make all others look alike.
-        low, high = np.nanquantile(self.excesses, [0.1, 0.9], axis=0)
         return [
-            Margin(limit, limit.sign * value, value - limit.bound, float(spread))
-            for limit, value, spread in zip(self.goals.limits, values, high - low, strict=True)
+            Margin(limit, limit.sign * value, value - limit.bound, _spread(excesses))
+            for limit, value, excesses in zip(self.goals.limits, values, self.excesses.T, strict=True)
         ]
 
     @property
@@ -647,3 +645,12 @@ class _Arrays:
         for array in (self.codes, self.values, self.excesses, self.failures):
             _frozen(array)
         self.allowed.setflags(write=False)
+
+
+def _spread(values: FloatArray) -> float:
+    """How far values lie apart. A tenth is left out at each end: one at a pole must not make all others look alike."""
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return math.nan
+    low, high = np.quantile(known, [0.1, 0.9])
+    return float(high - low)

@@ -1,7 +1,7 @@
 """How far is a method from the best of the COCO archive?
 
-    python benchmarks/efficiency/archive.py METHOD... [--set validation] [--n0 3] [--iterations 60] [--store FILE]
-        [--picture FILE]
+    python benchmarks/efficiency/archive.py METHOD... [--set validation] [--n0 3] [--seeds 2] [--iterations 60]
+        [--store FILE] [--picture FILE]
 
 For every BBOB function of the set and every target that ``best09-16``, the best of the archive's algorithms for each
 target, reaches with more evaluations than the design has and no more than the stored runs have: the expected running
@@ -42,7 +42,10 @@ def main() -> None:
     names, per_dimension = auto.SETS[arguments.set]
     names = [name for name in names if NAME.fullmatch(name)]
     runs = load(arguments.store)
-    if arguments.iterations is not None:  # methods are compared after the same number of evaluations
+    # Methods are compared after as many evaluations, and with as many chances to reach a target.
+    if arguments.seeds is not None:
+        runs = {key: run for key, run in runs.items() if key.seed < arguments.seeds}
+    if arguments.iterations is not None:
         runs = {key: replace(run, gaps=run.gaps[: arguments.iterations + 1]) for key, run in runs.items()}
     best = archive()
     found = {}
@@ -197,6 +200,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("methods", nargs="+")
     parser.add_argument("--set", default="validation", choices=auto.SETS)
     parser.add_argument("--n0", type=int, default=None, help="points of the initial design per dimension")
+    parser.add_argument("--seeds", type=int, default=None, help="the first so many; by default all")
     parser.add_argument("--iterations", type=int, default=None, help="of each run that count; by default all")
     parser.add_argument("--store", type=Path, default=auto.STORE)
     parser.add_argument("--picture", type=Path, default=None)

@@ -162,8 +162,8 @@ def _data_of_csv(options: argparse.Namespace) -> _Data:
     table = read_table(options.data)
     header, rows = table.header, table.rows
     others = bookkeeping(header)
-    of_campaign = header[0] == others["id"] and {others[n] for n in ("feasible", "reason", "seconds")} <= set(
-        header
+    of_campaign = header[0] == others["id"] and all(
+        others[n] in header for n in ("feasible", "reason", "seconds")
     )
     objective = options.objective or (column_of("value", header) if of_campaign else header[-1])
     if of_campaign and options.objective is None and objective not in header:

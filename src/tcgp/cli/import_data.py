@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,7 +83,7 @@ def _check(item: _Run, optimizer: Optimizer, found: _Found) -> None:
         found.problems.append(f"{item.label}: {evaluation.reason}")
         return
     known = history.find_near(x) or history.find_outside(x)
-    if known is not None and not _agree(known, evaluation):
+    if known is not None and not known.same_outcome(evaluation, rounded=True):
         found.problems.append(
             f"{item.label}: the journal has {known.outcome()} at this point, and not {evaluation.outcome()}"
         )
@@ -96,17 +95,6 @@ def _check(item: _Run, optimizer: Optimizer, found: _Found) -> None:
             f"{item.label} repeats the point of {label}, which gave {earlier.outcome()} and not "
             f"{evaluation.outcome()}"
         )
-
-
-def _agree(one: Evaluation, other: Evaluation) -> bool:
-    """Whether two evaluations have the same outcome, except for rounding."""
-    values = [e.outputs or {"value": e.y} for e in (one, other)]
-    first, second = ({name: v for name, v in outputs.items() if v is not None} for outputs in values)
-    return (
-        one.failed == other.failed
-        and first.keys() == second.keys()
-        and all(math.isclose(first[name], second[name]) for name in first)
-    )
 
 
 def _report_problems(problems: list[str], options: argparse.Namespace) -> None:

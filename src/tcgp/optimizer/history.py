@@ -106,13 +106,18 @@ class Evaluation:
             del fields["outputs"]
         return fields
 
-    def same_outcome(self, other: Evaluation) -> bool:
-        """Whether two evaluations of a point agree; an output without a value is as good as none."""
-        return self.y == other.y and self._known_outputs == other._known_outputs
+    def same_outcome(self, other: Evaluation, *, rounded: bool = False) -> bool:
+        """Whether two evaluations of a point agree, or do except for rounding; an output without a value is none."""
+        ours, theirs = self._numbers, other._numbers
+        if not rounded:
+            return ours == theirs
+        return ours.keys() == theirs.keys() and all(math.isclose(ours[name], theirs[name]) for name in ours)
 
     @property
-    def _known_outputs(self) -> dict[str, float]:
-        return {name: value for name, value in (self.outputs or {}).items() if value is not None}
+    def _numbers(self) -> dict[str | None, float]:
+        """The value, under no name, and the outputs; none of what failed."""
+        found: dict[str | None, float | None] = {None: self.y, **(self.outputs or {})}
+        return {name: number for name, number in found.items() if number is not None}
 
     def outcome(self) -> str:
         """The value, or that it failed, in a word; and the outputs, if there are some."""

@@ -114,9 +114,9 @@ class Evaluation:
         return ours.keys() == theirs.keys() and all(math.isclose(ours[name], theirs[name]) for name in ours)
 
     @property
-    def _numbers(self) -> dict[str | None, float]:
-        """The value, under no name, and the outputs; none of what failed."""
-        found: dict[str | None, float | None] = {None: self.y, **(self.outputs or {})}
+    def _numbers(self) -> dict[str, float]:
+        """The value, under an empty name, and the outputs; none of what failed."""
+        found = {"": self.y, **(self.outputs or {})}
         return {name: number for name, number in found.items() if number is not None}
 
     def outcome(self) -> str:

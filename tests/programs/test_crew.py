@@ -119,3 +119,43 @@ def test_a_program_that_cannot_start_ends_minimize_with_status_7(tmp_path, crew_
     result = tcgp.minimize(program, {"x": tcgp.Real(0, 1)}, n_evals=6, rng=0, workers=crew_of(program))
     assert (result.status, result.nfev) == (7, 0)
     assert "there is no program" in result.message
+
+
+# Notes its start; the second run waits for the file "go" beside the journal.
+HELD = """
+import os, time
+name = os.path.basename(os.getcwd())
+open('../starts', 'a').write(name + ' '); open('up', 'w').close()
+while name == '0001' and not os.path.exists('../../go'): time.sleep(0.01)
+print(1.0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("interrupts", "error"), [(0, ZeroDivisionError), (0, OSError), (1, OSError), (1, ZeroDivisionError)]
+)
+def test_an_error_leaves_the_programs_under_way_to_the_next_start(tmp_path, interrupts, error):
+    """As of a callback or a full disk; also while what is under way is waited for after Ctrl-C."""
+    program = simulator(HELD, runs=tmp_path / "runs")
+
+    class InterruptedCrew(ProgramCrew):
+        left = interrupts
+
+        def wait(self, timeout):
+            wait_until(lambda: len(list((tmp_path / "runs").glob("*/up"))) == 2)
+            if self.left:
+                self.left -= 1
+                raise KeyboardInterrupt
+            return super().wait(timeout)
+
+    def fail(result):
+        raise error
+
+    options = {"n_evals": 2, "rng": 0, "journal": tmp_path / "run.jsonl"}
+    with pytest.raises(error):
+        tcgp.minimize(
+            program, {"x": (0.0, 1.0)}, workers=InterruptedCrew(program, 2), callback=fail, **options
+        )
+    (tmp_path / "go").touch()
+    assert tcgp.minimize(program, {"x": (0.0, 1.0)}, workers=ProgramCrew(program, 2), **options).nfev == 2
+    assert sorted((tmp_path / "runs" / "starts").read_text().split()) == ["0000", "0001"]

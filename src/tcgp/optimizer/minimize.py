@@ -483,6 +483,19 @@ class _Loop:
 
 
 def _run(loop: _Loop) -> tuple[Status, str]:
+    """Go through the loop to its end, and let programs go on if an error ends it."""
+    try:
+        return _run_to_its_end(loop)
+    except BaseException as error:  # of the callback, a full disk, or a journal that goes on in a rescue file
+        with contextlib.suppress(Exception):
+            while loop.outcomes:
+                loop.tell_next()
+        is_of_journal = isinstance(error, OSError | JournalError)
+        _leave(loop, "the journal cannot be written" if is_of_journal else f"ended by {type(error).__name__}")
+        raise
+
+
+def _run_to_its_end(loop: _Loop) -> tuple[Status, str]:
     """Go through the loop, and see to what is under way at its end: why it stopped, as a status and a message."""
     detail = ""
     left: list[int] = []
@@ -497,13 +510,6 @@ def _run(loop: _Loop) -> tuple[Status, str]:
     except WorkersError as error:
         status, detail = Status.WORKERS, f": {error}"
         left = _drain(loop, str(error))
-    except BaseException as error:  # of the callback, a full disk, or a journal that goes on in a rescue file
-        with contextlib.suppress(Exception):
-            while loop.outcomes:
-                loop.tell_next()
-        if isinstance(error, OSError | JournalError):
-            _leave(loop, "the journal cannot be written")
-        raise
     with contextlib.suppress(KeyboardInterrupt, WorkersError):
         loop.tell_all()
         loop.collect(0.0)  # what has ended in the meantime

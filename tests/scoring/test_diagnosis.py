@@ -65,6 +65,13 @@ def test_too_little_predicted_probability_is_called_overconfident():
     assert "overconfident about the absence of low values, by a factor 4.06." in text
 
 
+@pytest.mark.parametrize(("n_below", "share"), [(199, "100 %"), (198, "99 %"), (15, "7.5 %")])
+def test_the_share_of_the_box_is_written_without_an_exponent(n_below, share):
+    y = np.where(np.arange(200) < n_below, -1.0 - np.arange(200) / 200.0, 5.0)
+    text = str(diagnose(model_of(np.full(200, 1.0), np.full(200, 3.0), y, -0.9)))
+    assert f"({n_below} of 200 points, {share} of the box by weight)" in text
+
+
 def test_too_much_predicted_probability_is_called_underconfident():
     n = 200
     y = np.concatenate((np.full(20, -1.0), np.full(n - 20, 5.0)))

@@ -123,7 +123,7 @@ class Diagnosis:
             )
         lines = [
             f"Below t = {self.threshold:.6g} ({self.n_below} of {self.n} points, "
-            f"{100.0 * self.probability:.2g} % of the box by weight) the {self.gp_label} gives "
+            f"{_percent(self.probability)} % of the box by weight) the {self.gp_label} gives "
             f"{_times(self.kappa_gp, self.kappa_gp_range)} the probability it should: "
             f"{_occurrence_verdict(self.kappa_gp, self.kappa_gp_range)}.",
             f"The values below t lie {self._shape_verdict(self.tks_pit_gp, self.tpit_mean_gp)} "
@@ -242,6 +242,11 @@ def _tpit_mean(model: Model, law: Law, weights: FloatArray) -> float:
         return np.nan
     pit = thresholded_pit(leave_one_out_prediction(model, law), model.y, model.threshold)
     return float(np.average(pit[model.y <= model.threshold], weights=weights))
+
+
+def _percent(probability: float) -> str:
+    """Percents with two digits, and never with an exponent where they are a hundred."""
+    return f"{float(f'{100.0 * probability:.2g}'):g}"
 
 
 def _times(kappa: float, bounds: tuple[float, float]) -> str:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tcgp._typing import FloatArray, RandomState
+from tcgp._typing import FloatArray, IntArray, RandomState
 from tcgp.models import Model, SpaceModel
-from tcgp.space import Space
+from tcgp.space import Dimension, Space, Value, parameter_names
 
 __all__ = ["Sensitivity", "indices", "sensitivity"]
 
@@ -85,19 +85,25 @@ def sensitivity(model: Model, bounds: object = None, *, n: int = 1024, rng: Rand
     """
     if isinstance(model, SpaceModel):
         space = model.space if bounds is None else Space(bounds)
+        if len(space) != len(model.space):
+            raise ValueError(
+                f"bounds must have the {len(model.space)} parameters of the model, got {len(space)}"
+            )
     else:
         space = Space(
             list(zip(model.X.min(axis=0), model.X.max(axis=0), strict=True)) if bounds is None else bounds
         )
 
     def mean(shares: FloatArray) -> FloatArray:  # (len(space), m) to (m,)
-        points: Any = space.from_unit(shares.T)
-        prediction = model.predict(
-            points if isinstance(model, SpaceModel) else np.array(points, dtype=np.float64)
-        )
-        return prediction.mean
+        columns = [_values(dimension, row) for dimension, row in zip(space.dimensions, shares, strict=True)]
+        if not isinstance(model, SpaceModel):
+            return model.predict(
+                np.stack([np.array(v, dtype=float)[place] for v, place in columns], axis=1)
+            ).mean
+        codes = [_codes(model.space, i, v)[place] for i, (v, place) in enumerate(columns)]
+        return model.predict_arrays(np.concatenate(codes, axis=1))[0]
 
-    names = space.names or tuple(f"x{i}" for i in range(len(space)))
+    names = tuple(parameter_names(space))
     first, total = indices(mean, len(space), n, rng)
     return Sensitivity(names, first, total)
 
@@ -123,3 +129,23 @@ def indices(fun: Any, d: int, n: int, rng: RandomState) -> tuple[FloatArray, Flo
         return np.zeros(d), np.zeros(d)
     first = np.clip(np.asarray(result.first_order).reshape(d), 0.0, 1.0)
     return first, np.clip(np.asarray(result.total_order).reshape(d), 0.0, 1.0)
+
+
+# In the samples of Saltelli's scheme each share of a parameter occurs d + 1 times: with 40 parameters, converting the
+# distinct ones is 10 times as fast as converting all points.
+
+
+def _values(dimension: Dimension, shares: FloatArray) -> tuple[list[Value], IntArray]:
+    """Values at the distinct shares of a parameter, and the place of each share among them."""
+    distinct, places = np.unique(shares, return_inverse=True)
+    return [dimension.quantile(u) for u in distinct.tolist()], places
+
+
+def _codes(space: Space, i: int, values: list[Value]) -> FloatArray:
+    """Codes of values of the i-th parameter of a space, one row for each."""
+    dimension: Any = space.dimensions[i]  # one that checks a value also encodes it
+    try:
+        rows = [dimension.encode(dimension.check(value)) for value in values]
+    except ValueError as error:
+        raise ValueError(f"parameter {parameter_names(space)[i]!r}: {error}") from None
+    return np.array(rows, dtype=np.float64).reshape(len(rows), dimension.width)

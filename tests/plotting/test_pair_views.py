@@ -138,3 +138,31 @@ def test_one_parameter_and_a_constant_function_are_drawn():
     assert len(plotting.plot_partial_dependence(constant).axes) == 1
     flat = tcgp.minimize(lambda x: 1.0, [(0.0, 1.0)] * 2, n_evals=5, rng=0)
     plotting.plot_partial_dependence(flat).canvas.draw()
+
+
+def test_names_and_choices_are_drawn_as_they_are_and_in_short():
+    """A pair of dollar signs is a formula to matplotlib, an error if it makes no sense; long names leave no room."""
+    space = {
+        "price [$] of $\\none$": (0.0, 1.0),
+        "file": tcgp.Categorical(["$\\a$", "meshes/" + 60 * "x"]),
+        "line\nbreak": (0.0, 1.0),
+    }
+    result = tcgp.minimize(lambda p: p["line\nbreak"], space, n_evals=5, rng=0)
+    figure = plotting.plot_samples(result)
+    figure.canvas.draw()
+    axes = panels(figure)
+    assert [ax.get_xlabel() for ax in axes[3:]] == ["price [\\$] of \\$\\none\\$", "file", "line?break"]
+    choices = [text.get_text() for text in axes[4].get_xticklabels()]
+    assert choices == ["\\$\\a\\$", "meshes/xxxxxxxxxx..."]
+
+
+@pytest.mark.parametrize(("n", "named"), [(10, 10), (11, 6), (60, 10)])
+def test_an_axis_names_a_readable_number_of_choices(n, named):
+    space = {"part": tcgp.Categorical([f"part {i}" for i in range(n)])}
+    result = tcgp.minimize(lambda p: float(p["part"][5:]), space, n_evals=5, rng=0)
+    (ax,) = panels(plotting.plot_samples(result))
+    names = {
+        int(tick): text.get_text() for tick, text in zip(ax.get_xticks(), ax.get_xticklabels(), strict=True)
+    }
+    assert names == {i: f"part {i}" for i in names}
+    assert len(names) == named

@@ -100,3 +100,9 @@ def test_progress_in_a_notebook_is_a_bar_of_tqdm(monkeypatch, capsys):
     assert f"best {result.fun:.6g}" in shown
     monkeypatch.delitem(sys.modules, "ipykernel")
     assert isinstance(progress_of(3, "none"), ProgressLine)
+
+
+def test_long_names_begin_inside_the_picture():
+    tree = ElementTree.fromstring(tcgp.Space({"temperature of the inner wall": (0.0, 1.0)})._repr_html_())
+    (name,) = [node.text for node in tree.iter() if node.text and node.text.startswith("temperature of")]
+    assert name == "temperature of th..."  # ends at 120 pixels, with about 6 for a letter

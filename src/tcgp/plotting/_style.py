@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tcgp._text import printable, shorten
 from tcgp._typing import FloatArray
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ CYCLE = (BLACK, RED, BLUE, GREEN, PURPLE, ORANGE, SKY)
 # As in the paper, the GP is black and tcGP red, in whatever order they come.
 COLOURS = {"gp": BLACK, "tcgp": RED, "regp": BLUE, "bcrgp": GREEN, "ongp": PURPLE, "tcregp": ORANGE}
 GREY = "0.6"
+LONGEST_LABEL = 20  # characters of a name beside a panel of two inches
 
 
 def new_figure(size: tuple[float, float]) -> Figure:
@@ -43,6 +45,11 @@ def new_figure(size: tuple[float, float]) -> Figure:
 def new_axes(ax: Axes | None) -> Axes:
     """The given axes, or those of a new figure."""
     return new_figure((5.2, 3.9)).subplots() if ax is None else ax
+
+
+def label(text: object) -> str:
+    """A user's text as it is, but short and on one line; to matplotlib a pair of dollar signs would be a formula."""
+    return shorten(printable(str(text)), LONGEST_LABEL).replace("$", r"\$")
 
 
 def add_legend(ax: Axes) -> None:

@@ -13,7 +13,7 @@ from tcgp._typing import ArrayLike, BoolArray, FloatArray
 from tcgp.goals import parameter_names
 from tcgp.methods.fit import fit_model
 from tcgp.models import Model
-from tcgp.plotting._style import BLACK, GREY, RED, new_figure, padded, scale_values
+from tcgp.plotting._style import BLACK, GREY, RED, label, new_figure, padded, scale_values
 from tcgp.space import Categorical, Dimension, Integer, Space
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ __all__ = [
 ORDER_MAP = "cividis_r"
 INFEASIBLE = "D"  # the marker of evaluations that violate a constraint
 MAX_PARAMETERS = 8  # more are unreadable
+MAX_CHOICES = 10  # that are named on an axis; of more, every second or third is
 
 
 def plot_samples(result: Any, *, parameters: Sequence[int | str] | None = None) -> Figure:
@@ -253,7 +254,7 @@ def _pair_axes(figure: Any, view: RunView, diagonal: str) -> dict[tuple[int, int
             ax = axes[row, column] = figure.add_subplot(grid[row, column])
             _scale_axis(ax, view, view.shown[column], "x")
             if row == last:
-                ax.set_xlabel(view.names[view.shown[column]])
+                ax.set_xlabel(label(view.names[view.shown[column]]))
             else:
                 ax.tick_params(labelbottom=False)
             if row == column:
@@ -262,7 +263,7 @@ def _pair_axes(figure: Any, view: RunView, diagonal: str) -> dict[tuple[int, int
                 continue
             _scale_axis(ax, view, view.shown[row], "y")
             if column == 0:
-                ax.set_ylabel(view.names[view.shown[row]])
+                ax.set_ylabel(label(view.names[view.shown[row]]))
             else:
                 ax.tick_params(labelleft=False)
     return axes
@@ -278,7 +279,8 @@ def _scale_axis(ax: Any, view: RunView, j: int, which: str) -> None:
     axis = ax.xaxis if which == "x" else ax.yaxis
     set_limits = ax.set_xlim if which == "x" else ax.set_ylim
     if isinstance(dimension, Categorical):
-        axis.set_ticks(range(len(dimension.choices)), [str(choice) for choice in dimension.choices])
+        places = range(0, len(dimension.choices), -(-len(dimension.choices) // MAX_CHOICES))
+        axis.set_ticks(places, [label(dimension.choices[i]) for i in places])
         if which == "x":
             ax.tick_params(axis="x", labelrotation=30)
         set_limits(-0.5, len(dimension.choices) - 0.5)

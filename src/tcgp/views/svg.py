@@ -62,7 +62,7 @@ def ranges(rows: Sequence[tuple[str, Sequence[str], bool]]) -> str:
     parts = []
     for i, (name, labels, is_range) in enumerate(rows[:MOST_ROWS]):
         y = 16 + 24 * i
-        parts.append(_text(120, y + 4, name, "end"))
+        parts.append(_text(120, y + 4, shorten(name, 20), "end"))  # more would begin left of the picture
         if is_range:
             parts.append(f'<line x1="200" x2="330" y1="{y}" y2="{y}" stroke="{BLUE}" stroke-width="4"/>')
             parts += [_text(192, y + 4, labels[0], "end"), _text(338, y + 4, labels[1], "start")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import json
 import sys
 
@@ -10,7 +11,7 @@ from running import is_alive, simulator, wait_until
 
 import tcgp
 from tcgp.optimizer.workers import Crew, WorkersError, crew_for
-from tcgp.programs import ProgramCrew, Simulator
+from tcgp.programs import ClusterCrew, ProgramCrew, Simulator
 
 
 @pytest.fixture
@@ -159,3 +160,38 @@ def test_an_error_leaves_the_programs_under_way_to_the_next_start(tmp_path, inte
     (tmp_path / "go").touch()
     assert tcgp.minimize(program, {"x": (0.0, 1.0)}, workers=ProgramCrew(program, 2), **options).nfev == 2
     assert sorted((tmp_path / "runs" / "starts").read_text().split()) == ["0000", "0001"]
+
+
+# The first run ends once the second one is up, and takes the program away; the second one ends when it may.
+VANISHING = """#!/bin/sh
+case $PWD in
+*0000) while [ ! -e ../0001/up ]; do sleep 0.01; done; rm "$0";;
+*0001) touch up; while [ ! -e ../go ]; do sleep 0.01; done;;
+esac
+echo 5
+"""
+
+
+def test_on_a_cluster_what_hinders_the_start_is_not_blamed_on_the_point(tmp_path):
+    """And what is under way on other nodes is waited for."""
+    path = tmp_path / "program"
+    path.write_text(VANISHING)
+    path.chmod(0o755)
+    program = Simulator([str(path), "{x}"], tmp_path / "runs")
+
+    class Crew(ClusterCrew):
+        def wait(self, timeout):
+            ended = None
+            try:
+                ended = super().wait(timeout)
+            finally:
+                if ended is None or max(dict(ended), default=0) > 1:
+                    (tmp_path / "runs" / "go").touch()
+            return ended
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        result = tcgp.minimize(
+            program, {"x": (0.0, 1.0)}, n_evals=6, rng=0, workers=Crew(program, pool, capacity=2)
+        )
+    assert (result.status, result.nfev, result.failures) == (7, 2, [])
+    assert "the program cannot be started on " in result.message

@@ -540,7 +540,8 @@ def _drain(loop: _Loop, why: str) -> list[int]:
         )
         loop.tell_all()
         while crew.under_way:
-            loop.collect(LONGEST_WAIT)
+            with contextlib.suppress(WorkersError):  # said already
+                loop.collect(LONGEST_WAIT)
     except KeyboardInterrupt:
         return _leave(loop, "interrupted again")
     return []

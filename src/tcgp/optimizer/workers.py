@@ -302,6 +302,8 @@ class Executor:
         if not self._ended:
             self._collect_all(timeout)
         if self._broken is not None and not self._ended:
+            if isinstance(self._broken, WorkersError):
+                raise self._broken
             raise _refusal("gave up its work", self._broken) from self._broken
         ended, self._ended = self._ended, []
         return ended
@@ -330,7 +332,7 @@ class Executor:
         del self._futures[number]
         try:
             outcome: Outcome = future.result()
-        except (concurrent.futures.BrokenExecutor, concurrent.futures.CancelledError) as error:
+        except (concurrent.futures.BrokenExecutor, concurrent.futures.CancelledError, WorkersError) as error:
             # The death of one process breaks a pool and all its futures, whosever fault it was.
             self._broken = error
             return

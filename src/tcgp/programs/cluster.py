@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tcgp.optimizer.workers import Executor, Outcome, count_workers
+from tcgp.optimizer.workers import Executor, Outcome, WorkersError, count_workers
 from tcgp.programs.crew import outcome_of, run_name
 from tcgp.programs.simulator import Simulator
 
@@ -76,6 +77,13 @@ class ClusterCrew:
 
 
 def run_on_node(simulator: Simulator, task: tuple[str, Mapping[str, Any]]) -> Outcome:
-    """Run the program on the current node, or wait for it if it is already running."""
+    """Run the program on the current node, or wait for it if it is already running.
+
+    A program that cannot be started raises ``WorkersError``; it does not count as a failure of the point.
+    """
     name, argument = task
-    return outcome_of(simulator.adopt_or_start(argument, name))
+    try:
+        run = simulator.adopt_or_start(argument, name)
+    except (OSError, ValueError) as error:
+        raise WorkersError(f"the program cannot be started on {socket.gethostname()}: {error}") from error
+    return outcome_of(run)

@@ -110,6 +110,15 @@ def test_allows_is_what_the_text_says() -> None:
     assert region.allows(points).tolist() == expected
 
 
+def test_a_step_that_is_the_limit_is_found() -> None:
+    # In floats 3 * 0.1 is more than 0.3.
+    space = Space([Real(0.0, 1.0, step=0.1), (0.0, 1.0)])
+    sample = Region(space, ["x0 <= 0.3"]).sample(200, np.random.default_rng(0))
+    assert {x[0] for x in sample} == {0.0, 0.1, 0.2, 0.3}
+    only = Region(space, ["0.25 <= x0 <= 0.3"]).design(3, np.random.default_rng(0))
+    assert {x[0] for x in only} == {0.3}
+
+
 def test_scipy_constraints_mean_what_they_mean_in_scipy() -> None:
     space = Space({"a": (0, 1), "odd name": (0, 1), "n": Integer(0, 5)})
     A, lower, upper = np.array([[1.0, -2.0, 0.1], [0.0, 1.0, 1.0]]), [-0.5, -np.inf], [0.5, 3.0]

@@ -90,8 +90,14 @@ def _choices(dimension: Categorical, index: IntArray) -> FloatArray:
 
 def _quantiles(dimension: Real | Integer, u: FloatArray) -> FloatArray:
     """The values that ``dimension.quantile`` gives one by one."""
+    values: FloatArray
     if dimension.step is not None:
-        values = dimension.low + dimension.step * np.minimum(np.floor(u * dimension.size), dimension.size - 1)
+        cells = np.minimum(np.floor(u * dimension.size), dimension.size - 1)
+        if isinstance(dimension, Integer):
+            values = dimension.low + dimension.step * cells
+        else:  # once for each step that occurs: "x <= 0.3" allows the third step of 0.1, though not 3 * 0.1
+            some, which = np.unique(cells, return_inverse=True)
+            values = np.array([dimension.quantile((i + 0.5) / dimension.size) for i in some.tolist()])[which]
     elif isinstance(dimension, Integer):
         if dimension.log:
             low, high = math.log(dimension.low - 0.5), math.log(dimension.high + 0.5)

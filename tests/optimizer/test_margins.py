@@ -48,6 +48,12 @@ def test_an_expression_that_is_not_defined_keeps_no_limit_and_is_nearest_to_none
     assert history.least_violating is history.evaluations[2]
 
 
+def test_a_run_that_has_diverged_leaves_the_others_in_order():
+    history = told(["stress <= 1"], [{"stress": v} for v in (50.0, 1e200, 2.0)])
+    assert history.least_violating is history.evaluations[2]
+    assert (history.violations > 0.0).all()
+
+
 def test_without_limits_there_are_no_margins():
     history = told([], [{"stress": 1.0}])
     assert history.margins(history.evaluations[0]) == []

@@ -490,8 +490,11 @@ class History:
         """
         excess = np.maximum(self.excesses, 0.0)
         scale = np.ones(excess.shape[1])
-        known = np.isfinite(excess).any(axis=0)
-        scale[known] = np.nanstd(self.excesses[:, known], axis=0)
+        finite = np.where(np.isfinite(self.excesses), self.excesses, np.nan)
+        known = np.isfinite(finite).any(axis=0)
+        # Of a diverged run, 1e200 has no square: the deviations are computed in units of a power of two.
+        size = np.frexp(np.nanmax(np.abs(finite[:, known]), axis=0, initial=0.0))[1]
+        scale[known] = np.ldexp(np.nanstd(np.ldexp(finite[:, known], -size), axis=0), size)
         total = (excess / np.where(scale > 0.0, scale, 1.0)).sum(axis=1)
         return np.where(np.isnan(total) | ~self._arrays().allowed, np.inf, total)
 

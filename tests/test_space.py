@@ -167,6 +167,7 @@ def test_points_outside_the_space_are_refused_with_a_sentence(point: object, mes
         (lambda: Real(math.nan, 1.0), "finite"),
         (lambda: Real(-1e308, 1e308), "finite range"),
         (lambda: Real(0.0, 1.0, log=True), "low > 0"),
+        (lambda: Real(1e10, math.nextafter(1e10, 2e10), log=True), "logarithms differ"),
         (lambda: Integer(3, 2), "low <= high"),
         (lambda: Integer(0.5, 2), "integers"),  # type: ignore[arg-type]
         (lambda: Integer(0, 5, log=True), "low >= 1"),

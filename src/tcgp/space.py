@@ -91,6 +91,11 @@ class Real:
             )
         if self.log and low <= 0.0:
             raise ValueError(f"Real with log=True needs low > 0, got low={plain(self.low)}")
+        if self.log and not math.log(low) < math.log(high):
+            raise ValueError(
+                "Real with log=True needs bounds whose logarithms differ, got "
+                f"low={plain(self.low)}, high={plain(self.high)}; leave log out"
+            )
         step = None if self.step is None else _as_float(self.step)
         _check_step("Real", self.step, step, high - low, self.log)
         object.__setattr__(self, "low", low)

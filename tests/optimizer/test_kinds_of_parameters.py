@@ -40,6 +40,15 @@ def test_the_best_of_the_allowed_points_is_found(constraints, tmp_path):
     assert again.fun == result.fun
 
 
+def test_fixed_parameters_do_not_enlarge_the_initial_design():
+    free = {"a": (0.0, 1.0), "b": tcgp.Integer(0, 9)}
+    fixed = {"c": 9.81, "d": "steel", "e": tcgp.Integer(3, 3)}
+    assert (
+        tcgp.Optimizer({**free, **fixed}).settings.n_initial == tcgp.Optimizer(free).settings.n_initial == 8
+    )
+    assert tcgp.Optimizer([tcgp.Integer(3, 3)]).settings.n_initial == 4
+
+
 def test_a_finite_space_of_steps_is_exhausted_without_repetition():
     result = tcgp.minimize(
         lambda p: (p["a"] - 0.3) ** 2 + p["b"],

@@ -228,7 +228,7 @@ class Spec:
     @property
     def completed_settings(self) -> Settings:
         """The settings with the size of the initial design, as `tcgp.minimize` would choose it."""
-        return self.settings.completed(len(self.space), self.budget)
+        return self.settings.completed(self.space, self.budget)
 
     def with_limits(self, **limits: Any) -> Spec:
         """The spec with limits from the command line, where they were given."""

@@ -644,7 +644,7 @@ def _start_or_resume(
 ) -> Optimizer:
     """A new optimizer, or the one its journal records if that is of the same problem."""
     if journal is None or not os.path.exists(journal) or os.path.getsize(journal) == 0:
-        given = asdict(wanted.completed(len(space), n_evals))
+        given = asdict(wanted.completed(space, n_evals))
         given["constraints"] = [*given["constraints"], *others]
         return Optimizer(space, rng=rng, journal=journal, **given)
     optimizer = Optimizer.resume(journal, constraints=others)

@@ -85,8 +85,8 @@ class Optimizer(Known):
     maximize : bool or str
         Whether to maximize; or the name of the output to maximize.
     n_initial : int, optional
-        Size of the initial design; by default 10 per parameter, 4 with ``"auto"``. All reported points count,
-        including failures.
+        Size of the initial design; by default 10 per parameter, 4 with ``"auto"``, fixed ones aside. All
+        reported points count, including failures.
     rng : int, numpy.random.Generator or None
         Source of all randomness. None draws a seed, which the journal keeps.
     maximizer : {"multistart", "smc"}, optional
@@ -153,7 +153,7 @@ class Optimizer(Known):
         )
         history = History(parameters, settings.goals(parameters))
         check_maximizer(settings.maximizer, [*others, *history.goals.known])
-        self._begin(parameters, settings.completed(len(parameters)), Streams.of(rng), history, others)
+        self._begin(parameters, settings.completed(parameters), Streams.of(rng), history, others)
         if journal is not None:
             if self.region is not None:
                 self.region.check_not_empty()  # before a file is written

@@ -77,7 +77,7 @@ def replay(record: Record, path: str) -> Campaign:
     header = record.header
     try:
         space = Space.from_json(header["space"])
-        settings = Settings(**_renamed(header["settings"])).completed(len(space))
+        settings = Settings(**_renamed(header["settings"])).completed(space)
         seed = check_seed("seed", header["seed"])
         check_seed("constraints_not_kept", header.get("constraints_not_kept", 0))
         history = History(space, settings.goals(space))

@@ -101,11 +101,12 @@ class Settings:
             object.__setattr__(self, "maximizer", choices_of(self.options).maximizer)
         check_choice("maximizer", self.maximizer, ("multistart", "smc"))
 
-    def completed(self, n_parameters: int, n_evals: int | None = None) -> Settings:
+    def completed(self, space: Space, n_evals: int | None = None) -> Settings:
         """The settings with the default size of the initial design, where none is given."""
         if self.n_initial is not None:
             return self
-        return replace(self, n_initial=default_size(self.method, n_parameters, n_evals))
+        n_free = max(sum(dimension.size > 1 for dimension in space.dimensions), 1)
+        return replace(self, n_initial=default_size(self.method, n_free, n_evals))
 
     def goals(self, space: Space) -> Goals:
         """What is wanted of the outputs."""

@@ -92,6 +92,8 @@ def test_methods_are_read_from_text():
         (lambda: plans.get("methods", methods=("tcpg",)), "tcgp"),
         (lambda: plans.get("methods", methods=("tcgp:detla=1",)), "delta"),
         (lambda: plans.get("methods", methods=("tcgp:delta",)), "delta=..."),
+        (lambda: plans.get("methods", methods=("tcgp:delta=7",)), "delta must be a number in .*, got 7"),
+        (lambda: plans.get("methods", methods=("tcgp:search=slow",)), "search must be one of .*, got 'slow'"),
         (lambda: plans.get("methods", methods=("peer:botroch",)), "peer:botorch"),
         (lambda: plans.get("table1", iterations=3), "rows"),
     ],

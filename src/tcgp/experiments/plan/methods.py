@@ -45,10 +45,14 @@ class Method:
 
     def __init__(self, label: str, name: str, options: Mapping[str, Any] | None = None) -> None:
         settings = _defaults(name)
-        for key in options or {}:
+        for key, value in (options or {}).items():
             if key not in settings:
                 known = ", ".join(sorted(settings)) or "no options"
                 raise ExperimentError(f"method {name!r} has no option {key!r}: it takes {known}")
+            try:
+                options_of(name)[key].check(key, value)
+            except ValueError as error:
+                raise ExperimentError(f"method {name!r}: {error}") from None
         changed = {key: value for key, value in (options or {}).items() if value != settings[key]}
         object.__setattr__(self, "label", label)
         object.__setattr__(self, "name", name)

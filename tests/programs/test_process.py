@@ -267,6 +267,53 @@ def test_a_run_whose_supervisor_died_without_a_word_is_not_adopted(orphan, tmp_p
     wait_until(lambda: orphan.adopt({"x": 1}, "0003") is None)
 
 
+@linux
+def test_a_run_that_goes_on_without_its_supervisor_is_not_started_beside_it(orphan, tmp_path):
+    notes = json.loads((tmp_path / "0003" / ".supervisor").read_text())
+    os.kill(notes["pid"], signal.SIGKILL)
+    wait_until(lambda: not is_alive(notes["pid"]))
+    with pytest.raises(
+        ValueError, match=f"report its value with tcgp tell, or kill process {notes['program']}"
+    ):
+        orphan.adopt_or_start({"x": 1}, "0003")
+    assert (tmp_path / "count").read_text() == "x"
+    os.kill(notes["program"], signal.SIGKILL)
+    wait_until(lambda: not is_alive(notes["program"]))
+    again = orphan.adopt_or_start({"x": 1}, "0003")
+    (again.directory / "go").touch()
+    assert again.finish() == 4.25
+
+
+@linux
+def test_another_process_with_the_number_of_a_lost_program_hinders_no_start(orphan, tmp_path):
+    path = tmp_path / "0003" / ".supervisor"
+    notes = json.loads(path.read_text())
+    os.killpg(notes["pid"], signal.SIGKILL)
+    os.killpg(notes["program"], signal.SIGKILL)
+    wait_until(lambda: not is_alive(notes["pid"]) and not is_alive(notes["program"]))
+    path.write_text(json.dumps({**notes, "program": os.getpid()}) + "\n")
+    again = orphan.adopt_or_start({"x": 1}, "0003")
+    (again.directory / "go").touch()
+    assert again.finish() == 4.25
+
+
+def test_an_orphan_of_another_machine_costs_no_process_here_its_life(orphan, tmp_path):
+    """On a file system that machines or containers share, its numbers are those of others here."""
+    bystander = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+    path = tmp_path / "0003" / ".supervisor"
+    elsewhere = {"machine": "elsewhere", "pid": bystander.pid, "program": bystander.pid}
+    notes = json.loads(path.read_text())
+    path.write_text(json.dumps({**notes, **elsewhere}) + "\n")  # the same file: its lock stays
+    try:
+        with pytest.raises(RunFailed, match="no end after"):
+            replace(orphan, timeout=1e-3).adopt({"x": 1}, "0003").finish()
+        assert bystander.poll() is None
+    finally:
+        bystander.kill()
+        bystander.wait()
+        os.kill(notes["pid"], signal.SIGTERM)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -19,7 +20,9 @@ from typing import Any, BinaryIO
 
 from tcgp.programs.output import parse_json, read_tail
 
-__all__ = ["Process", "adopt", "is_running", "read_notes", "start"]
+__all__ = ["Process", "adopt", "is_running", "read_notes", "start", "unsupervised"]
+
+logger = logging.getLogger("tcgp")
 
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
@@ -150,6 +153,7 @@ class Process:
         self._group: int = (facts or {}).get("program", supervisor.pid)
         self._begun: float = (facts or {}).get("started", time.time())
         self.command: list[str] = list((facts or {}).get("command", ()))
+        self._is_here = facts is None or _is_here(facts)
 
     @property
     def has_ended(self) -> bool:
@@ -193,12 +197,18 @@ class Process:
         """Wait for the program to end; raise `subprocess.TimeoutExpired` after the timeout."""
         self._supervisor.wait(timeout)
         # A supervisor without a final note was killed, and its program may still be running.
-        if self.supervised and "code" not in read_notes(self._notes):
+        if self.supervised and self._is_here and "code" not in read_notes(self._notes):
             _signal(-self._group, signal.SIGKILL)
 
     def kill(self) -> None:
         """Kill the program and all processes that it started; do nothing if it has ended."""
         if self.has_ended:
+            return
+        if not self._is_here:  # its numbers are those of other processes here
+            logger.warning(
+                "the program of %s runs on another machine or in another container, and has to be killed there",
+                self._notes.parent,
+            )
             return
         if sys.platform == "win32":
             pid = str(self._supervisor.pid)
@@ -245,6 +255,27 @@ def is_running(notes: Path) -> bool:
         return False
     with notes.open("rb") as file:
         return _is_locked(file)
+
+
+def unsupervised(notes: Path) -> int | None:
+    """Return the process of a program that runs on without its supervisor, which was killed; None if there is none."""
+    facts = read_notes(notes)
+    if sys.platform == "win32" or is_running(notes) or "code" in facts or not _is_here(facts):
+        return None
+    from tcgp.programs.supervisor import birth
+
+    program: int | None = facts.get("program")
+    is_it = program is not None and facts.get("birth") is not None and birth(program) == facts["birth"]
+    return program if is_it else None
+
+
+def _is_here(facts: Mapping[str, Any]) -> bool:
+    """Return whether the process numbers in notes are valid here; those of earlier versions do not say."""
+    if sys.platform == "win32":
+        return True
+    from tcgp.programs.supervisor import machine
+
+    return facts.get("machine") in (None, machine())
 
 
 def read_notes(path: Path) -> dict[str, Any]:

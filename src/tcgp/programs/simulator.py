@@ -25,7 +25,7 @@ from tcgp._text import plain, printable, shorten
 from tcgp.programs.command import Template, find_program
 from tcgp.programs.objective import OUTCOME, STDOUT, Objective, RunFailed, outputs_of_run
 from tcgp.programs.output import last_line, parse_json, read_tail
-from tcgp.programs.process import Process, adopt, is_running, read_notes, start
+from tcgp.programs.process import Process, adopt, is_running, read_notes, start, unsupervised
 
 __all__ = ["Run", "Simulator", "is_under_way"]
 
@@ -156,7 +156,7 @@ class Simulator:
         return Run(self, directory, arguments, process)
 
     def adopt_or_start(self, parameters: Mapping[str, Any], name: str) -> Run:
-        """Adopt the run with this name, or start it; raise ValueError if another one with this name is running."""
+        """Adopt the run with this name, or start it; raise ValueError if it runs and cannot be adopted."""
         run = self.adopt(parameters, name)
         if run is not None:
             return run
@@ -165,6 +165,12 @@ class Simulator:
             raise ValueError(
                 f"run {name} was started with another command or other parameters and is still running in "
                 f"{str(last)!r}: wait for it to end, or kill it"
+            )
+        if last is not None and (program := unsupervised(last / NOTES)) is not None:
+            raise ValueError(
+                f"run {name} still runs in {str(last)!r}, but its supervisor was killed, so that nobody will know its "
+                f"exit code: wait for it to end and report its value with tcgp tell, or kill process {program} to have "
+                "it made again"
             )
         return self.start(parameters, name)
 

@@ -34,6 +34,7 @@ def main() -> int:
     path, ready, *arguments = sys.argv[1:]
     start = time.monotonic()
     facts: dict[str, Any] = {"pid": os.getpid(), "started": time.time(), "command": arguments}
+    facts["machine"] = machine()
     _adopt_orphans()
     signal.signal(signal.SIGTERM, lambda *_: _give_up(facts.get("program")))
     try:
@@ -44,7 +45,7 @@ def main() -> int:
         # A session of its own, because a program that signals its process group must not reach us. It inherits neither
         # the notes nor the pipe.
         program = subprocess.Popen(arguments, start_new_session=True)
-        facts["program"] = program.pid
+        facts |= {"program": program.pid, "birth": birth(program.pid)}
         _write(notes, facts)
     except OSError as error:
         _kill_all(facts.get("program"))
@@ -57,6 +58,26 @@ def main() -> int:
     with contextlib.suppress(OSError):  # if the disk is full, the exit status has to suffice
         _write(notes, facts)
     return code if code >= 0 else 128 - code
+
+
+def machine() -> str:
+    """Return what process numbers are valid on: this machine until its next boot or, on Linux, a container on it."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            return f"{file.read().strip()} {os.stat('/proc/self/ns/pid').st_ino}"
+    except OSError:  # not Linux
+        return os.uname().nodename
+
+
+def birth(pid: int) -> int | None:
+    """Return the time at which a process started, in ticks since the boot; None if it has ended or /proc is missing.
+
+    Numbers of processes are used again; no other process with this number has the same time.
+    """
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
+        state, *fields = file.read().rpartition(b")")[2].split()
+        return None if state in (b"Z", b"X") else int(fields[18])
+    return None
 
 
 def _report(descriptor: int, message: dict[str, Any]) -> None:

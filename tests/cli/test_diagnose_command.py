@@ -93,6 +93,11 @@ def test_a_table_whose_parameters_have_the_names_of_other_columns_can_be_diagnos
         ("a,y\n1,2\nnan,4\n3,5\n", [], "line 3, column 'a' of"),
         ("a,y\n1,2\n2,4\n", [], "at least 3 runs"),
         ("a,y\n1,2\n1,2\n1,2\n", [], "nothing to compare"),
+        (
+            "a,y\n1,2\n2,\n3,4\n2,5\n1,2.5\n",
+            [],
+            "lines 2 and 6 of 'runs.csv' have the same parameters and the values 2.0",
+        ),
         ("a,y\n1,2\n2,4\n3,5\n", ["--objective", "cost"], "has no column 'cost'; there are a, y"),
         ("a,y\n1,2\n2,4\n3,5\n", ["--ignore", "a"], "needs a column for each parameter"),
         ("a,y\n1,2\n2,4\n3,5\n", ["--bounds", "a=0"], "--bounds takes NAME=LOW:HIGH"),

@@ -186,7 +186,20 @@ def _data_of_csv(options: argparse.Namespace) -> _Data:
     space, points = _space(
         {name: _parameter(options.data, name, columns[name]) for name in names}, options.bounds
     )
+    _check_exact(options.data, [line for line, _ in kept], points, y)
     return _Data(space.encode(points), y, space)
+
+
+def _check_exact(path: str, lines: Sequence[int], points: Sequence[Point], y: FloatArray) -> None:
+    """Refuse a table that has two values for one point."""
+    known: dict[tuple[Any, ...], tuple[int, float]] = {}
+    for line, point, value in zip(lines, points, y.tolist(), strict=True):
+        first, before = known.setdefault(tuple(point), (line, value))
+        if value != before:
+            raise UsageError(
+                f"lines {first} and {line} of {path!r} have the same parameters and the values {before!r} and "
+                f"{value!r}: keep one of them, or their mean"
+            )
 
 
 def _parameter(path: str, name: str, cells: Cells) -> list[Any]:

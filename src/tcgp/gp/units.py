@@ -139,7 +139,7 @@ def merge_duplicates(X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArr
         j = int(contradictions[0])
         i = int(representative[j])
         raise ValueError(
-            f"rows {i} and {j} of X are equal but y[{i}] = {y[i]!r} and y[{j}] = {y[j]!r}: "
+            f"rows {i} and {j} of X are equal but y[{i}] = {float(y[i])!r} and y[{j}] = {float(y[j])!r}: "
             "evaluations are exact, so one of them must go"
         )
     kept = np.sort(first)

@@ -94,6 +94,26 @@ def test_the_command_reports_a_study_in_a_storage(
     assert main(["report", url]) == 0
     assert embedded(tmp_path / "study.html")["title"] == "wing"
     assert main(["report", url, "--study", "tail"]) == 2
-    assert "cannot be shown" in capsys.readouterr().err
+    assert "the storage has no study 'tail'; there are 'wing'" in capsys.readouterr().err
     assert main(["report", "run.jsonl", "--study", "wing"]) == 2
     assert main(["report", url, "--refresh", "5"]) == 2
+
+
+@pytest.mark.parametrize("command", [["report"], ["import", "run.jsonl", "--spec", "spec.toml"]])
+def test_a_database_that_is_not_there_is_not_created(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "spec.toml").write_text("[parameters]\nx = {low = 0.0, high = 1.0}\n")
+    assert main([*command, "sqlite:///trails.db", "--study", "wing"]) == 2
+    assert "there is no database 'trails.db'; correct its name" in capsys.readouterr().err
+    assert not (tmp_path / "trails.db").exists()
+
+
+def test_a_study_without_trials_cannot_be_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    optuna.create_study(storage="sqlite:///trials.db", study_name="wing")
+    assert main(["report", "sqlite:///trials.db"]) == 2
+    assert "cannot be shown: study must have complete trials" in capsys.readouterr().err

@@ -11,6 +11,7 @@ from typing import Any
 from tcgp.cli.campaigns import open_optimizer, read
 from tcgp.cli.console import DONE, UsageError, note, show
 from tcgp.cli.spec import load_spec
+from tcgp.cli.studies import load_study
 from tcgp.cli.tables import Table, bookkeeping, column_of, is_missing, number, parse_cell, read_usable_rows
 from tcgp.goals import Goals, parameter_names
 from tcgp.optimizer import Evaluation, Optimizer
@@ -139,17 +140,7 @@ def _runs_of_journal(path: str, goals: Goals) -> Iterator[_Run]:
 
 def _runs_of_study(options: argparse.Namespace, goals: Goals) -> Iterator[_Run]:
     """The finished trials of a study; those that failed or were pruned are failures."""
-    try:
-        import optuna
-    except ImportError:
-        raise UsageError("a study needs Optuna: pip install optuna") from None
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    try:
-        study = optuna.load_study(study_name=options.study, storage=options.data)
-        trials = study.get_trials(deepcopy=False)
-    except Exception as error:  # of the storage: a missing driver, a refused password, an unknown study
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise UsageError(f"the study cannot be read: {reason[:300]}") from None  # its URL may hold a password
+    study, trials = load_study(options.data, options.study)
     if len(study.directions) > 1:
         raise UsageError(f"the study must have one objective, got one with {len(study.directions)}")
     if (study.direction.name == "MAXIMIZE") != goals.maximize:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tcgp.cli.campaigns import find_journal, read
 from tcgp.cli.console import DONE, UsageError, note, relative, show
+from tcgp.cli.studies import load_study
 
 __all__ = ["check_writable", "run"]
 
@@ -38,25 +39,17 @@ def run(options: argparse.Namespace) -> int:
 
 def _report_study(options: argparse.Namespace) -> int:
     """The report of a study of Optuna."""
-    try:
-        import optuna
-    except ImportError:
-        raise UsageError("the report of a study needs Optuna: pip install optuna") from None
     from tcgp.report import report_from_study
 
     if options.refresh is not None:
         raise UsageError("--refresh follows journals, not studies: give the command again")
     output = Path(options.output or "study.html")
     check_writable(output)
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study, _ = load_study(options.journal, options.study)
     try:
-        study = optuna.load_study(study_name=options.study, storage=options.journal)
         report_from_study(study, output)
-    except Exception as error:  # of the storage: a missing driver, a refused password, an unknown study
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise UsageError(
-            f"the study cannot be shown: {reason[:300]}"
-        ) from None  # its URL may hold a password
+    except ValueError as error:
+        raise UsageError(f"the study cannot be shown: {error}") from None
     show(f"report       {relative(output)}")
     return DONE
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import json
 import sys
 
@@ -10,7 +11,7 @@ import pytest
 from running import is_alive, simulator, wait_until
 
 import tcgp
-from tcgp.optimizer.workers import Crew, WorkersError, crew_for
+from tcgp.optimizer.workers import Crew, Terminated, WorkersError, crew_for
 from tcgp.programs import ClusterCrew, ProgramCrew, Simulator
 
 
@@ -157,6 +158,32 @@ def test_an_error_leaves_the_programs_under_way_to_the_next_start(tmp_path, inte
         tcgp.minimize(
             program, {"x": (0.0, 1.0)}, workers=InterruptedCrew(program, 2), callback=fail, **options
         )
+    (tmp_path / "go").touch()
+    assert tcgp.minimize(program, {"x": (0.0, 1.0)}, workers=ProgramCrew(program, 2), **options).nfev == 2
+    assert sorted((tmp_path / "runs" / "starts").read_text().split()) == ["0000", "0001"]
+
+
+@pytest.mark.parametrize("interrupts", [1, 2, 3])
+def test_further_signals_while_programs_are_left_kill_none(tmp_path, interrupts):
+    """A terminal that is closed sends SIGHUP more than once, and systemd SIGTERM and SIGHUP together."""
+    program = simulator(HELD, runs=tmp_path / "runs")
+
+    class InterruptedCrew(ProgramCrew):
+        left = interrupts
+
+        def wait(self, timeout):
+            wait_until((tmp_path / "runs" / "0001" / "up").exists)
+            raise Terminated
+
+        def leave(self):
+            if self.left:
+                self.left -= 1
+                raise Terminated
+            return super().leave()
+
+    options = {"n_evals": 2, "rng": 0, "journal": tmp_path / "run.jsonl"}
+    with contextlib.suppress(Terminated):
+        tcgp.minimize(program, {"x": (0.0, 1.0)}, workers=InterruptedCrew(program, 2), **options)
     (tmp_path / "go").touch()
     assert tcgp.minimize(program, {"x": (0.0, 1.0)}, workers=ProgramCrew(program, 2), **options).nfev == 2
     assert sorted((tmp_path / "runs" / "starts").read_text().split()) == ["0000", "0001"]

@@ -274,11 +274,21 @@ def minimize(
         if isinstance(crew, AdoptingCrew):
             crew.serve(optimizer.campaign)
         watchers = _Watchers(optimizer, callback, progress, n_evals, reporter, crew.capacity)
+        loop = _Loop(optimizer, crew, limits, watchers, again)
         try:
-            status, stopped = _run(_Loop(optimizer, crew, limits, watchers, again))
+            status, stopped = _run(loop)
             watchers.message = stopped
-        finally:
+        except BaseException as error:
+            # Programs are left before the crew is closed: an interrupt in between lets them go on, too.
+            is_of_journal = isinstance(error, OSError | JournalError)
+            _leave(
+                loop, "the journal cannot be written" if is_of_journal else f"ended by {type(error).__name__}"
+            )
             crew.close()
+            raise
+        else:
+            crew.close()
+        finally:
             watchers.close()
     finally:
         optimizer.close()
@@ -483,15 +493,13 @@ class _Loop:
 
 
 def _run(loop: _Loop) -> tuple[Status, str]:
-    """Go through the loop to its end, and let programs go on if an error ends it."""
+    """Go through the loop to its end; if an error ends it, tell what has come of evaluations."""
     try:
         return _run_to_its_end(loop)
-    except BaseException as error:  # of the callback, a full disk, or a journal that goes on in a rescue file
+    except BaseException:  # of the callback, a full disk, or a journal that goes on in a rescue file
         with contextlib.suppress(Exception):
             while loop.outcomes:
                 loop.tell_next()
-        is_of_journal = isinstance(error, OSError | JournalError)
-        _leave(loop, "the journal cannot be written" if is_of_journal else f"ended by {type(error).__name__}")
         raise
 
 

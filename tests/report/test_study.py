@@ -78,6 +78,25 @@ def test_the_best_trial_keeps_the_constraints_of_the_study(tmp_path: Path, direc
     assert data["failures"][0]["reason"] == "pruned"
 
 
+def test_failures_have_their_reasons_on_the_page_and_nowhere_else(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def failing(trial: optuna.Trial) -> float:
+        x = trial.suggest_float("x", 0.0, 1.0)
+        if trial.number == 1:
+            raise optuna.TrialPruned
+        if trial.number == 2:
+            raise ValueError
+        return float("inf") if trial.number == 3 else x
+
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    study.optimize(failing, n_trials=8, catch=(ValueError,))
+    report_from_study(study, tmp_path / "study.html")
+    reasons = [failure["reason"] for failure in embedded(tmp_path / "study.html")["failures"]]
+    assert reasons == ["pruned", "fail", "the value is inf"]
+    assert not caplog.records
+
+
 def test_study_of_several_objectives_is_refused(tmp_path: Path) -> None:
     study = optuna.create_study(directions=["minimize", "minimize"])
     with pytest.raises(ValueError, match="one objective"):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tcgp._files import write_atomically
-from tcgp.optimizer import Optimizer
+from tcgp.optimizer import Evaluation, Optimizer
 from tcgp.report.data import State, report_data
 from tcgp.report.page import render
 from tcgp.report.writer import check_place
@@ -107,17 +107,22 @@ def _tell(
     """Add a trial to the optimizer; False if it does not belong to the space, or repeats a point."""
     if not set(distributions) <= set(trial.params):
         return False
-    n = len(optimizer.evaluations)
-    value = trial.values[0] if trial.state.name == "COMPLETE" else None
+    history = optimizer.history
+    done = trial.state.name == "COMPLETE"
+    value = trial.values[0] if done else None
+    # A complete trial failed if its value is infinite, which is then the reason.
+    reason = None if done else str(trial.system_attrs.get("fail_reason") or trial.state.name.lower())
     outcome = {objective: value, **limits} if limits and value is not None else value
-    reason = trial.system_attrs.get("fail_reason") or trial.state.name.lower()
     try:
         x = [_coordinate(d, trial.params[name]) for name, d in distributions.items()]
         seconds = None if trial.duration is None else trial.duration.total_seconds()
-        optimizer.tell(x, outcome, reason=str(reason), seconds=seconds)
+        told = Evaluation.of(history.check_told(x), outcome, reason, seconds, history.goals)
+        new = history.unknown([told])
     except ValueError:  # other ranges, or another value at the same point
         return False
-    return len(optimizer.evaluations) > n
+    for evaluation in new:  # not by `tell`, which logs failures: these are of the past, and the page has them
+        history.add_evaluation(evaluation)
+    return bool(new)
 
 
 def _dimension(distribution: Any) -> Dimension | None:

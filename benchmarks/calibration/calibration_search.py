@@ -7,7 +7,7 @@ quantiles 0.05, 0.1 and 0.25 in turn. Three questions:
 
 - how far the criterion of the fast search ends above that of the paper's (it should never be more than 0.001);
 - how the two laws differ where their criteria do not: minimizers are not unique;
-- whether the two predict alike (r_{t,n} and tKS–PIT of Table 1 at n = 30 d, on points the fit has not seen).
+- whether the two predict alike (r_{t,n} and tKS–PIT as in `table1` at n = 30 d, on points the fit has not seen).
 
 Every time is processor time, the fastest of three runs; what counts is the ratio, taken in one run.
 """

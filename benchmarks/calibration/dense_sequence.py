@@ -1,4 +1,4 @@
-"""Proposition 2 at work: EI with tcGP laws fills the box when the hyperparameters of the GP are fixed.
+"""Proposition 5.3 at work: EI with tcGP laws fills the box when the hyperparameters of the GP are fixed.
 
     python benchmarks/calibration/dense_sequence.py [--iterations 300]
 

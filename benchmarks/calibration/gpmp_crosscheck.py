@@ -1,4 +1,4 @@
-"""Our reGP beside that of gpmp-contrib, on the data sets of Table 2: do both find the same optimum?
+"""Our reGP compared with that of gpmp-contrib, on the data sets of `table2`: do both find the same optimum?
 
     python benchmarks/calibration/gpmp_crosscheck.py [--problem goldstein-price] [--deltas 0.1 0.25] [--datasets 4]
 

@@ -30,7 +30,7 @@ def random_data(seed: int, n: int = 40) -> dict[str, Any]:
 
 
 def naive_criteria(data: dict[str, Any], beta: float, scale: float) -> dict[str, float]:
-    """The definitions of Sections 3.2 and 4.1 and of Appendix F.2, with loops and a grid of u."""
+    """The definitions of Sections 4.2 and 5.1 and of Appendix F.2, with loops and a grid of u."""
     mean, sd, y, t = data["mean"], data["sd"], data["y"], data["threshold"]
     weights = data["weights"] / data["weights"].sum()
 

@@ -1,4 +1,4 @@
-"""Proposition 2: with fixed hyperparameters, EI under any generalized normal law leaves no hole in the box."""
+"""Proposition 5.3: with fixed hyperparameters, EI under any generalized normal law leaves no hole in the box."""
 
 import itertools
 

@@ -79,7 +79,7 @@ def tail_law(
     ratio: str = "exact",
     rng: RandomState = None,
 ) -> TailFit:
-    """Generalized normal law calibrated below a threshold: tcGP and its variants (paper, Section 4.1).
+    """Generalized normal law calibrated below a threshold: tcGP and its variants (paper, Section 5.1).
 
     The law minimizes a weighted leave-one-out criterion over beta in [0.1, 10] and lambda in [0.005, 10].
 

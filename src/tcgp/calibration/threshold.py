@@ -18,7 +18,7 @@ def next_threshold(
     p_min: float = 0.015,
     previous: float | None = None,
 ) -> float:
-    """Threshold t_n of the paper's Algorithm 1 (Section 4.2).
+    """Threshold t_n of the paper's Algorithm 1 (Section 5.2 and Appendix E.3).
 
     The candidate is the empirical delta-quantile of the observed values. It replaces the previous threshold
     only if the weighted frequency of values at or below it, an estimate of the volume of the excursion set,

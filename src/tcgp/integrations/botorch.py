@@ -82,7 +82,7 @@ def calibrate(
 ) -> GeneralizedNormal:
     """Calibrate the distribution of the standardized residuals of a fitted GP in the tail that contains the optimum.
 
-    This is the paper's tcGP (Section 4), applied to the closed-form leave-one-out predictions of the model with fixed
+    This is the paper's tcGP (Section 5), applied to the closed-form leave-one-out predictions of the model with fixed
     hyperparameters. The predictions are of the observations: they include the noise of the model's likelihood, which
     should be small for a deterministic objective.
 

@@ -60,7 +60,7 @@ def plot_pit(model: Model, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_tpit(model: Model, *, ax: Axes | None = None) -> Axes:
-    """Weighted leave-one-out PIT below the threshold: what the paper calibrates (Section 3.2).
+    """Weighted leave-one-out PIT below the threshold: what the paper calibrates (Section 4.2).
 
     Parameters
     ----------

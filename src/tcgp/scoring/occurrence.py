@@ -23,7 +23,7 @@ def predicted_probability(
 def occurrence_discrepancy(
     prediction: Prediction, threshold: float, probability: float, weights: ArrayLike | None = None
 ) -> float:
-    """Occurrence discrepancy r = |p_t − E[F(t | X)]| (paper, Section 3.1).
+    """Occurrence discrepancy r = |p_t − E[F(t | X)]| (paper, Section 4.1).
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ __all__ = ["ks_pit", "thresholded_pit", "tks_pit"]
 def thresholded_pit(
     prediction: Prediction, y: ArrayLike, threshold: float, *, ratio: str = "exact"
 ) -> FloatArray:
-    """Thresholded PIT: U = F(y) / F(t) where y ≤ t, and 1 elsewhere (paper, Section 3.1, U_t).
+    """Thresholded PIT: U = F(y) / F(t) where y ≤ t, and 1 elsewhere (paper, Section 4.1, U_t).
 
     If the prediction is calibrated below t, the values of the points with y ≤ t are uniform on [0, 1]. The
     ratio is taken in logarithms, so it holds where F(t) underflows; for a point mass above t it is the limit
@@ -64,7 +64,7 @@ def tks_pit(
     *,
     ratio: str = "exact",
 ) -> float:
-    """tKS–PIT: the distance of the thresholded PIT from the uniform distribution, given y ≤ t (paper, Section 3.2).
+    """tKS–PIT: the distance of the thresholded PIT from the uniform distribution, given y ≤ t (paper, Section 4.2).
 
     The supremum over u of |G(u) − u| is exact: G is a step function, so its jumps and u = 1 suffice.
 

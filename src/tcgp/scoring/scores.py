@@ -67,7 +67,7 @@ def leave_one_out_prediction(model: Model, law: Law | None = None) -> Prediction
 
 
 def loo_scores(model: Model, *, threshold: float | None = None, law: Law | None = None) -> Scores:
-    """Weighted leave-one-out scores, without new evaluations (paper, Section 3.2).
+    """Weighted leave-one-out scores, without new evaluations (paper, Section 4.2).
 
     Parameters
     ----------

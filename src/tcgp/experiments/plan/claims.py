@@ -190,7 +190,7 @@ _TABLE2 = (
     ),
 )
 
-ABLATION, METHODS = "Section 5.2", "Section 5.3"
+ABLATION, METHODS = "Section 6.2", "Section 6.3"
 SMOOTH_RUNS = FOUR_FUNCTIONS[:3]
 
 _ABLATION = (
@@ -447,7 +447,7 @@ _EI_MORE = (
         ),
     ),
     Claim(
-        "Section 5.3",
+        "Section 6.3",
         "On Michalewicz 4 and Shekel 10, where the GP performs well already, tcGP and reGP provide only small "
         "improvements.",
         (

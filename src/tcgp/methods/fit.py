@@ -88,11 +88,11 @@ def fit_model(
         smallest value of y by default. Levels of quantiles (``delta``, and where values are relaxed) then refer to the
         values above it: with a share p of y below ``level``, ``delta`` stands for ``p + (1 - p) delta``.
     **options
-        Options of the method. All have ``delta``, ``p_min``, ``w_max``, ``smoothness``, and all but ``"auto"`` have
-        ``selection``, ``shortest`` and ``longest``. Further ones are ``search`` and ``rule`` (tcGP), ``n_draws``,
-        ``alpha`` and ``draw`` (bcrGP), ``eta`` (onGP), ``least`` (reGP) and ``relax_delta`` (tcreGP). With
-        ``as_published=True`` a method of the paper makes every choice as the paper does. Meanings, ranges and
-        defaults: the table of options in the reference.
+        Options of the method. All have ``delta``, ``p_min``, ``w_max`` and ``smoothness``. All but ``"auto"`` have
+        ``shortest`` and ``longest``; of these, all but ``"tcgp-additive"`` and ``"tcgp-rotated"`` have ``selection``.
+        Further ones are ``search`` and ``rule`` (tcGP), ``n_draws``, ``alpha`` and ``draw`` (bcrGP), ``eta`` (onGP),
+        ``least`` (reGP) and ``relax_delta`` (tcreGP). With ``as_published=True`` a method of the paper makes every
+        choice as the paper does. Meanings, ranges and defaults: the table of options in the reference.
 
     Returns
     -------

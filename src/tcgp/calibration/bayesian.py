@@ -57,6 +57,10 @@ def bayesian_law(
     rng : int, Generator or None
         Source of randomness.
 
+    Returns
+    -------
+    GeneralizedNormal
+
     Notes
     -----
     The paper leaves the selection rule to the original work on bcrGP; both rules and alpha are this package's
@@ -100,12 +104,15 @@ def sample_posterior(
     - beta has the density proportional to [beta / (2 Γ(1/beta))]^n · beta⁻¹ · Γ((n − 1)/beta) ·
       S(beta)^(−(n−1)/beta) · P(lambda < scale_max | beta), inverted on a grid.
 
-    Parameters are those of `bayesian_law`.
+    Parameters
+    ----------
+    residuals, weights, n_draws, beta_max, scale_max, rng
+        As in `bayesian_law`.
 
     Returns
     -------
     beta, scale : arrays of shape (n_draws,)
-        For n = 1 there is no proper posterior of the scale; it is taken at n = 2.
+        Draws of beta are at least 0.02. For n = 1 there is no proper posterior of the scale; it is taken at n = 2.
 
     Examples
     --------

@@ -27,6 +27,10 @@ def online_law(residuals: ArrayLike, *, levels: int = 99, eta: float = 0.05) -> 
     eta : float
         Step of the recursion, positive.
 
+    Returns
+    -------
+    RecalibratedNormal
+
     Examples
     --------
     >>> import numpy as np

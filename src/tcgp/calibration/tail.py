@@ -121,6 +121,10 @@ def tail_problem(
     threshold : float
         Threshold t.
 
+    Returns
+    -------
+    TailProblem
+
     Examples
     --------
     >>> from tcgp.calibration import tail_problem
@@ -175,6 +179,10 @@ def ks_deviation(
         Their weights, of sum one.
     height, slope : float or array of shape (...)
         Factors; with both 1 the result is the Kolmogorov–Smirnov distance to the uniform distribution.
+
+    Returns
+    -------
+    float or array of shape (...)
 
     Examples
     --------

@@ -45,9 +45,10 @@ class TailFit:
     problem : TailProblem or None
         The data it was calibrated on; None if there were none.
     value : float
-        Value of the criterion at the law; infinite if there were no data to calibrate on.
+        Value of the criterion at the law, with the exact supremum and ratio; infinite if there were no data to
+        calibrate on.
     occurrence_ratio : float
-        Occurrence ratio κ at the law, 1 when it is occurrence-calibrated.
+        Occurrence ratio κ at the law, 1 when it is occurrence-calibrated; NaN if there were no data.
     """
 
     law: GeneralizedNormal

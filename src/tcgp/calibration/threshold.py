@@ -38,6 +38,10 @@ def next_threshold(
     previous : float, optional
         Threshold of the previous iteration; None at the first, where the quantile is taken as it is.
 
+    Returns
+    -------
+    float
+
     Examples
     --------
     >>> from tcgp.calibration import next_threshold
@@ -60,6 +64,17 @@ def empirical_quantile(y: ArrayLike, delta: float) -> float:
 
     Where the quantile is an order statistic it is returned to the last bit, so that the observation itself
     lies at or below it whatever the units of y: 0.29 · 100 = 28.999…, and an interpolation would fall short.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Observed values.
+    delta : float
+        Level, in (0, 1].
+
+    Returns
+    -------
+    float
 
     Examples
     --------

@@ -41,8 +41,7 @@ class RecalibratedNormal:
     --------
     A map that pulls levels away from 1/2 makes a law wider than N(0, 1):
 
-    >>> from tcgp.laws import Normal
-    >>> from tcgp.laws.recalibrated import RecalibratedNormal
+    >>> from tcgp.laws import Normal, RecalibratedNormal
     >>> law = RecalibratedNormal(levels=[0.25, 0.75], values=[0.1, 0.9])
     >>> law.ppf([0.25, 0.5, 0.75]).round(3)
     array([-1.282,  0.   ,  1.282])

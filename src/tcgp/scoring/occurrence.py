@@ -15,7 +15,31 @@ __all__ = ["occurrence_discrepancy", "predicted_probability"]
 def predicted_probability(
     prediction: Prediction, threshold: float, weights: ArrayLike | None = None
 ) -> float:
-    """Average predicted probability of {f(X) ≤ t}, the paper's E_n[F(t | X)]."""
+    """Average predicted probability of {f(X) ≤ t}, the paper's E_n[F(t | X)].
+
+    Parameters
+    ----------
+    prediction : Prediction
+        Predictive distributions at n points spread uniformly over the box, or weighted accordingly.
+    threshold : float
+        Threshold t.
+    weights : (n,) array, optional
+        Weights of the points, of any positive sum; equal by default.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tcgp.laws import Normal
+    >>> from tcgp.models import Prediction
+    >>> from tcgp.scoring import predicted_probability
+    >>> prediction = Prediction(mean=np.array([0.0, 1.0]), sd=np.ones(2), law=Normal())
+    >>> round(predicted_probability(prediction, threshold=0.0), 4)
+    0.3293
+    """
     weights = check_weights(weights, np.size(prediction.mean))
     return float(prediction.cdf(check_threshold(threshold)) @ weights)
 

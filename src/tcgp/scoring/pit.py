@@ -119,6 +119,11 @@ def ks_pit(prediction: Prediction, y: ArrayLike, weights: ArrayLike | None = Non
     weights : (n,) array, optional
         Weights of the points, of any positive sum; equal by default.
 
+    Returns
+    -------
+    float
+        Between 0 (calibrated) and 1.
+
     Examples
     --------
     >>> import numpy as np

@@ -98,6 +98,18 @@ def twcrps(prediction: Prediction, y: ArrayLike, threshold: float, *, negligible
 def crps(prediction: Prediction, y: ArrayLike) -> FloatArray:
     """Continuous ranked probability score of each point, exactly: `twcrps` without a threshold.
 
+    Parameters
+    ----------
+    prediction : Prediction
+        Predictive distributions at n points.
+    y : (n,) array
+        Observed values.
+
+    Returns
+    -------
+    (n,) array
+        Scores in the units of y; smaller is better.
+
     Examples
     --------
     >>> import numpy as np

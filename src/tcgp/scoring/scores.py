@@ -56,7 +56,30 @@ class Scores:
 
 
 def leave_one_out_prediction(model: Model, law: Law | None = None) -> Prediction:
-    """Leave-one-out predictions at the data points, under the model's law or another."""
+    """Leave-one-out predictions at the data points, under the model's law or another.
+
+    Parameters
+    ----------
+    model : Model
+        A fitted model.
+    law : Law, optional
+        Another residual law for the same interpolator; the model's own by default.
+
+    Returns
+    -------
+    Prediction
+        At the n data points, in their order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tcgp
+    >>> from tcgp.scoring import leave_one_out_prediction
+    >>> X = np.linspace(0.0, 1.0, 8)[:, None]
+    >>> model = tcgp.fit_model(X, np.sin(6.0 * X[:, 0]), "gp")
+    >>> leave_one_out_prediction(model).mean.shape
+    (8,)
+    """
     loo = model.leave_one_out
     if len(model.y) != len(loo.mean):
         raise ValueError(

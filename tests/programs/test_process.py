@@ -242,6 +242,16 @@ def test_the_time_of_an_orphan_counts_from_its_start(orphan):
         late.finish()
 
 
+def test_an_orphan_loses_no_time_if_the_clock_is_set_or_the_machine_has_slept(orphan, tmp_path):
+    notes = tmp_path / "0003" / ".supervisor"
+    facts = json.loads(notes.read_text())
+    a_day = 86400.0
+    notes.write_text(json.dumps({**facts, "started": facts["started"] - a_day}) + "\n")  # its lock stays
+    run = replace(orphan, timeout=a_day / 2).adopt({"x": 1}, "0003")
+    (tmp_path / "0003" / "go").touch()
+    assert run.finish() == 4.25
+
+
 def test_a_run_that_was_killed_at_its_timeout_is_not_repeated_unless_it_may_take_longer(orphan):
     limited = replace(orphan, timeout=1e-3)
     with pytest.raises(RunFailed):
@@ -324,6 +334,7 @@ def test_an_orphan_of_another_machine_costs_no_process_here_its_life(orphan, tmp
         {"code": "0"},
         {"seconds": "1"},
         {"timeout": "1"},
+        {"clock": "1"},
     ],
 )
 def test_notes_that_no_supervisor_writes_are_not_believed(orphan, tmp_path, wrong):

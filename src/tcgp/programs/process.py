@@ -154,6 +154,7 @@ class Process:
         self._begun: float = (facts or {}).get("started", time.time())
         self.command: list[str] = list((facts or {}).get("command", ()))
         self._is_here = facts is None or _is_here(facts)
+        self._clock: float | None = (facts or {}).get("clock") if self._is_here else None
 
     @property
     def has_ended(self) -> bool:
@@ -163,7 +164,9 @@ class Process:
     @property
     def age(self) -> float:
         """Seconds since the start of the program."""
-        return max(time.time() - self._begun, 0.0)
+        # The time of day may have been set since, or the machine have slept: only this clock counts as a timeout does.
+        now, begun = (time.time(), self._begun) if self._clock is None else (time.monotonic(), self._clock)
+        return max(now - begun, 0.0)
 
     @property
     def code(self) -> int:
@@ -292,7 +295,12 @@ def read_notes(path: Path) -> dict[str, Any]:
 def _is_sensible(facts: Mapping[str, Any]) -> bool:
     """Return whether notes have the format of a supervisor; the program can overwrite them."""
     numbers = (facts.get("pid"), facts.get("program", facts.get("pid")))
-    times = (facts.get("started"), facts.get("seconds", 0.0), facts.get("timeout", 0.0))
+    times = (
+        facts.get("started"),
+        facts.get("seconds", 0.0),
+        facts.get("timeout", 0.0),
+        facts.get("clock", 0.0),
+    )
     return (
         all(isinstance(number, int) and number > 1 for number in numbers)
         and isinstance(facts.get("code", 0), int)

@@ -34,7 +34,7 @@ def main() -> int:
     path, ready, *arguments = sys.argv[1:]
     start = time.monotonic()
     facts: dict[str, Any] = {"pid": os.getpid(), "started": time.time(), "command": arguments}
-    facts["machine"] = machine()
+    facts |= {"machine": machine(), "clock": start}
     _adopt_orphans()
     signal.signal(signal.SIGTERM, lambda *_: _give_up(facts.get("program")))
     try:

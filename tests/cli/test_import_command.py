@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 
 import pytest
 from commands import BOWL, TWO_REALS, events, said, write_spec
@@ -316,3 +317,19 @@ def test_a_table_that_a_spreadsheet_has_rounded_is_known(spec, tmp_path, capsys)
     assert main(["import", str(journal), str(table)]) == 0
     assert "imported 1 evaluations; 3 were known already" in capsys.readouterr().out
     assert [y for _, y in points(journal)] == [1 / 7, 2 / 7, 3 / 7, 0.25]
+
+
+def test_a_journal_of_another_spec_is_refused_with_the_command_that_keeps_its_values(tmp_path, capsys):
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    spec = write_spec(folder, BOWL, budget=3)
+    assert main(["minimize", str(spec), "--quiet", "--no-plots"]) == 0
+    old = folder / "spec.tcgp" / "journal.jsonl"
+    spec.write_text(spec.read_text().replace("seed = 1", "seed = 1\nmaximize = true"))
+    capsys.readouterr()
+    assert main(["minimize", str(spec), "--quiet", "--no-plots"]) == 2
+    advice = capsys.readouterr().err.strip().partition("into a new journal with ")[2]
+    new = folder / "new.jsonl"
+    _, *arguments = [str(new) if word == "NEW.jsonl" else word for word in shlex.split(advice)]
+    assert main(arguments) == 0
+    assert points(new) == points(old)

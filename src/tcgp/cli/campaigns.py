@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -194,7 +195,8 @@ def check_spec(spec: Spec, path: str | os.PathLike[str]) -> None:
     for what, before, now in _differences(spec, campaign):
         raise UsageError(
             f"the journal {str(path)!r} was begun with another spec: {what} was {before} and is now {now}; "
-            "give another --journal, or move the old one away"
+            "undo that, or take its values into a new journal with "
+            + shlex.join(["tcgp", "import", "NEW.jsonl", "--spec", str(spec.path), str(path)])
         )
 
 

@@ -73,6 +73,13 @@ def test_what_cannot_be_meant_is_refused_with_its_line_and_left_as_it_is(
     assert path.read_bytes() == before
 
 
+def test_an_event_of_a_newer_version_is_not_to_be_deleted(path: Path) -> None:
+    change_line(path, 3, event="told")
+    with pytest.raises(JournalError, match=r"is not understood: .* install the newer tcgp") as refusal:
+        Optimizer.resume(path)
+    assert "delete" not in str(refusal.value)
+
+
 def test_a_value_without_the_number_of_its_ask_answers_it(path: Path) -> None:
     change_line(path, 3, id=None)
     with Optimizer.resume(path, reoffer=False) as optimizer:

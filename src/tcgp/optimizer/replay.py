@@ -16,6 +16,7 @@ from tcgp.space import Point, Space
 
 __all__ = ["Campaign", "read_campaign", "replay"]
 
+KINDS = ("ask", "tell", "correct", "retry", "space", "enqueue")
 SOURCES = ("design", "criterion", "exploration", "given")
 
 
@@ -89,9 +90,17 @@ def replay(record: Record, path: str) -> Campaign:
             _add(history, settings, event)
         except (KeyError, TypeError, ValueError) as error:
             what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+            # To delete the line of a newer tcgp would lose what it says.
+            state, remedy = (
+                ("is damaged", "restore the file from a backup, or delete that line and those after it")
+                if event.get("event") in KINDS
+                else (
+                    "is not understood",
+                    "install the newer tcgp that wrote it, or restore the file from a backup",
+                )
+            )
             raise JournalError(
-                f"the journal {path!r} is damaged: line {line} cannot be used ({what}); "
-                "restore the file from a backup, or delete that line and those after it"
+                f"the journal {path!r} {state}: line {line} cannot be used ({what}); {remedy}"
             ) from error
     return Campaign(header, history.space, settings, seed, history)
 
@@ -99,6 +108,8 @@ def replay(record: Record, path: str) -> Campaign:
 def _add(history: History, settings: Settings, event: Mapping[str, Any]) -> None:
     """Add what one event says."""
     kind = event["event"]
+    if kind not in KINDS:
+        raise ValueError(f"unknown event {kind!r}")
     if kind == "retry":
         history.add_retry(_retry(event))
         return
@@ -117,7 +128,7 @@ def _add(history: History, settings: Settings, event: Mapping[str, Any]) -> None
         check_choice("source", event["source"], SOURCES)
         check_record(event["fit"], history.space.dim)
         history.add_proposal(Proposal(number, x, event["source"], _check_trace(event["trace"]), event["fit"]))
-    elif kind in ("tell", "correct"):
+    else:
         outputs = _check_outputs(event.get("outputs"))
         y = _check_number("y", event["y"])
         evaluation = replace(Evaluation.of(x, y, event["reason"], event.get("seconds")), outputs=outputs)
@@ -129,8 +140,6 @@ def _add(history: History, settings: Settings, event: Mapping[str, Any]) -> None
             history.add_evaluation(replace(evaluation, id=answered))
         elif not known.same_outcome(evaluation):
             raise ValueError(f"one point gave {known.outcome()} and {evaluation.outcome()}")
-    else:
-        raise ValueError(f"unknown event {kind!r}")
 
 
 def _retry(event: Mapping[str, Any]) -> Retry:

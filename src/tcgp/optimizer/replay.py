@@ -90,17 +90,14 @@ def replay(record: Record, path: str) -> Campaign:
             _add(history, settings, event)
         except (KeyError, TypeError, ValueError) as error:
             what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-            # To delete the line of a newer tcgp would lose what it says.
-            state, remedy = (
-                ("is damaged", "restore the file from a backup, or delete that line and those after it")
-                if event.get("event") in KINDS
-                else (
-                    "is not understood",
-                    "install the newer tcgp that wrote it, or restore the file from a backup",
-                )
-            )
+            if event.get("event") not in KINDS:  # to delete the line would lose what it says
+                raise JournalError(
+                    f"the journal {path!r} is not understood: line {line} cannot be used ({what}); "
+                    "install the newer tcgp that wrote it, or restore the file from a backup"
+                ) from error
             raise JournalError(
-                f"the journal {path!r} {state}: line {line} cannot be used ({what}); {remedy}"
+                f"the journal {path!r} is damaged: line {line} cannot be used ({what}); "
+                "restore the file from a backup, or delete that line and those after it"
             ) from error
     return Campaign(header, history.space, settings, seed, history)
 

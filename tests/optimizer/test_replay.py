@@ -80,6 +80,14 @@ def test_an_event_of_a_newer_version_is_not_to_be_deleted(path: Path) -> None:
     assert "delete" not in str(refusal.value)
 
 
+def test_a_line_that_names_no_event_is_damaged(path: Path) -> None:
+    lines = path.read_text().splitlines()
+    lines[2] = json.dumps({key: value for key, value in json.loads(lines[2]).items() if key != "event"})
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(JournalError, match=r"is damaged: line 3 cannot be used \('event' is missing\)"):
+        Optimizer.resume(path)
+
+
 def test_a_value_without_the_number_of_its_ask_answers_it(path: Path) -> None:
     change_line(path, 3, id=None)
     with Optimizer.resume(path, reoffer=False) as optimizer:

@@ -86,15 +86,16 @@ def replay(record: Record, path: str) -> Campaign:
         what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise JournalError(f"the header of the journal {path!r} cannot be used: {what}") from error
     for line, event in record.events:
+        if "event" in event and event["event"] not in KINDS:  # to delete the line would lose what it says
+            raise JournalError(
+                f"the journal {path!r} is not understood: line {line} cannot be used "
+                f"(unknown event {plain(event['event'])}); "
+                "install the newer tcgp that wrote it, or restore the file from a backup"
+            )
         try:
             _add(history, settings, event)
         except (KeyError, TypeError, ValueError) as error:
             what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-            if event.get("event") not in KINDS:  # to delete the line would lose what it says
-                raise JournalError(
-                    f"the journal {path!r} is not understood: line {line} cannot be used ({what}); "
-                    "install the newer tcgp that wrote it, or restore the file from a backup"
-                ) from error
             raise JournalError(
                 f"the journal {path!r} is damaged: line {line} cannot be used ({what}); "
                 "restore the file from a backup, or delete that line and those after it"
@@ -105,8 +106,6 @@ def replay(record: Record, path: str) -> Campaign:
 def _add(history: History, settings: Settings, event: Mapping[str, Any]) -> None:
     """Add what one event says."""
     kind = event["event"]
-    if kind not in KINDS:
-        raise ValueError(f"unknown event {kind!r}")
     if kind == "retry":
         history.add_retry(_retry(event))
         return

@@ -543,6 +543,26 @@ def test_a_map_that_fails_ends_the_run() -> None:
     assert "the cluster is gone" in result.message
 
 
+@pytest.mark.parametrize("error", [ConnectionError("a node is lost"), KeyboardInterrupt()])
+def test_a_map_that_ends_early_costs_no_evaluation_that_has_ended(error: BaseException) -> None:
+    def ends_early(fun: Any, arguments: Any) -> Any:
+        yield from map(fun, arguments[:3])
+        raise error
+
+    result = minimize(bowl, SQUARE, n_evals=8, rng=0, workers=ends_early, n_parallel=4)
+    assert result.func_vals.tolist() == [bowl(x) for x in result.x_iters]
+    assert (result.nfev, result.success) == (3, False)
+
+
+def test_a_map_gives_none_for_a_point_that_failed() -> None:
+    def left_only(fun: Any, arguments: Any) -> Any:
+        return [None if x[0] > 0.5 else fun(x) for x in arguments]
+
+    result = minimize(bowl, SQUARE, n_evals=8, rng=0, workers=left_only, n_parallel=4)
+    assert [i for i, _ in result.failures] == [i for i, x in enumerate(result.x_iters) if x[0] > 0.5]
+    assert (result.nfev, result.success) == (8, True)
+
+
 def test_a_function_that_cannot_travel_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     spawn = multiprocessing.get_context("spawn")
     monkeypatch.setattr(multiprocessing, "get_context", lambda: spawn)

@@ -109,6 +109,11 @@ def _read(answer: object) -> tuple[float | dict[str, float | None] | None, str |
     return values, reasons or None
 
 
+def _as_outcome(answer: object) -> Outcome:
+    """What somebody else gave for a point: the outcome of `evaluate` or, in its place, a value or None."""
+    return answer if isinstance(answer, Outcome) else Outcome(*_read(answer))
+
+
 def _words_of(error: BaseException) -> str:
     """An exception in words, even if it has none."""
     try:
@@ -247,26 +252,37 @@ class Alone:
 class Batches:
     """Evaluations through a map, a batch at a time."""
 
-    def __init__(self, fun: Function, mapper: Callable[..., Iterable[Outcome]], capacity: int) -> None:
+    def __init__(self, fun: Function, mapper: Callable[..., Iterable[Any]], capacity: int) -> None:
         self.capacity = capacity
         self._fun, self._map = fun, mapper
         self._waiting: list[tuple[int, Any]] = []
+        # Not handed over yet: what ends a batch early costs none of them.
+        self._ended: list[tuple[int, Outcome]] = []
 
     def submit(self, number: int, argument: Any, attempt: int = 0) -> None:
         self._waiting.append((number, argument))
 
     def wait(self, timeout: float | None) -> list[tuple[int, Outcome]]:
-        if not self._waiting:
-            return []
+        if self._waiting:
+            self._evaluate()
+        ended, self._ended = self._ended, []
+        return ended
+
+    def _evaluate(self) -> None:
+        """Evaluate what waits, and note what comes of it, up to an error of the map or an interrupt."""
         numbers, arguments = zip(*self._waiting, strict=True)
         self._waiting.clear()
+        outcomes: list[Outcome] = []
         try:
-            outcomes = list(self._map(functools.partial(evaluate, self._fun), list(arguments)))
+            for answer in self._map(functools.partial(evaluate, self._fun), list(arguments)):
+                outcomes.append(_as_outcome(answer))
         except Exception as error:
             raise WorkersError(f"the map failed: {type(error).__name__}: {error}") from error
+        finally:
+            self._ended = list(zip(numbers, outcomes, strict=False))
         if len(outcomes) != len(numbers):
+            self._ended.clear()  # nobody knows which are of which points
             raise WorkersError(f"the map gave {len(outcomes)} results for {len(numbers)} points")
-        return list(zip(numbers, outcomes, strict=True))
 
     def close(self) -> None:
         self._waiting.clear()
@@ -331,7 +347,7 @@ class Executor:
         """Note what came of an evaluation; nothing if the executor gave it up, which says nothing about the point."""
         del self._futures[number]
         try:
-            outcome: Outcome = future.result()
+            outcome = _as_outcome(future.result())
         except (concurrent.futures.BrokenExecutor, concurrent.futures.CancelledError, WorkersError) as error:
             # The death of one process breaks a pool and all its futures, whosever fault it was.
             self._broken = error

@@ -188,6 +188,7 @@ def test_three_points_in_twenty_dimensions():
         (np.zeros((2, 0)), np.zeros(2), "no columns"),
         ([[0.0, np.nan]], [1.0], r"X\[0, 1\] = nan must be finite"),
         ([[0.0], [1.0]], [1.0, np.inf], r"y\[1\] = inf must be finite"),
+        ([[0.0], [1.0]], np.ma.array([1, -999], mask=[False, True]), r"y\[1\] = nan must be finite"),
         ([["a"]], [1.0], "array of numbers"),
     ],
 )

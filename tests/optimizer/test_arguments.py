@@ -162,6 +162,12 @@ def test_points_and_values_may_come_from_a_generator(make: Callable[[], tuple[An
     assert result.x_iters == [[0.1, 0.2], [0.3, 0.4]]
 
 
+def test_masked_values_are_failures() -> None:
+    y0 = np.ma.array([3.0, -999.0], mask=[False, True])
+    result = minimize(lambda x: 4.0, BOX, n_evals=1, rng=0, x0=[[0.1, 0.2], [0.3, 0.4]], y0=y0)
+    assert (result.fun, [i for i, _ in result.failures]) == (3.0, [1])
+
+
 def test_numbers_of_numpy_are_numbers() -> None:
     result = minimize(
         lambda x: float(x[0]),

@@ -251,7 +251,12 @@ def _is_frame(items: object) -> bool:
 
 
 def _as_list(items: Any) -> Any:
-    """The items of a generator, a set or a view as a list; sequences, arrays and numbers as they are."""
+    """The items of a generator, a set or a view as a list; sequences, arrays and numbers as they are.
+
+    Of a masked array as a list, too, with None for what is masked: as an array it would show what the mask hides.
+    """
+    if isinstance(items, np.ma.MaskedArray):
+        return items.tolist()
     is_plain = isinstance(items, Sequence | Mapping | np.ndarray) or not isinstance(items, Iterable)
     return items if is_plain else list(items)
 

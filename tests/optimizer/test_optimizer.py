@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -155,6 +156,25 @@ def test_a_finite_space_is_evaluated_once_and_then_exhausted() -> None:
     assert sorted(map(str, points)) == sorted(map(str, space.points()))
     with pytest.raises(SpaceExhausted, match="all 12 points"):
         optimizer.ask()
+
+
+def test_points_of_several_that_an_error_keeps_back_are_offered_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    optimizer = Optimizer([(0.0, 1.0)] * 2, rng=0, journal=tmp_path / "run.jsonl")
+    write = os.write
+
+    def full_disk(descriptor: int, data: bytes) -> int:
+        if len(optimizer.pending) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(descriptor, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full_disk)
+        with pytest.raises(OSError, match="No space left"):
+            optimizer.ask(4)
+    points = optimizer.ask(4)
+    assert [list(proposal.x) for proposal in optimizer.pending] == points
 
 
 def test_asking_for_more_than_is_left_gives_what_is_left() -> None:

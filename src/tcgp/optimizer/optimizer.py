@@ -277,13 +277,16 @@ class Optimizer(Known):
         if n is None:
             return self.space.as_named(self.propose().x)
         check_positive_integer("n", n)
-        points = [self.space.as_named(self.propose().x)]
+        proposals = [self.propose()]
         try:
-            while len(points) < n:
-                points.append(self.space.as_named(self.propose().x))
+            while len(proposals) < n:
+                proposals.append(self.propose())
         except SpaceExhausted as error:
-            logger.info("only %d of %d points: %s", len(points), n, error)
-        return points
+            logger.info("only %d of %d points: %s", len(proposals), n, error)
+        except BaseException:  # nobody has been given them: the next call offers them again
+            self._reoffered.extendleft(reversed(proposals))
+            raise
+        return [self.space.as_named(proposal.x) for proposal in proposals]
 
     @atomic
     def propose(self) -> Proposal:

@@ -107,6 +107,20 @@ def test_pending_points_outside_are_not_offered_again_but_their_values_are_taken
     assert (history.n_done, sorted(history.pending), history.given_up) == (1, [1, 2], {})
 
 
+def test_points_to_be_evaluated_outside_wait_for_wider_bounds(tmp_path, caplog):
+    journal = tmp_path / "run.jsonl"
+    with tcgp.Optimizer(WIDE, rng=0, journal=journal) as optimizer:
+        for width in (0.2, 1.0, 1.9):
+            optimizer.enqueue([width, 0.5])
+        asked = optimizer.ask()
+        optimizer.change_space(NARROW)
+        assert "wait for wider bounds: [[1.9, 0.5]]" in caplog.text
+        assert optimizer.ask() == {"width": 1.0, "height": 0.5}
+    with tcgp.Optimizer.resume(journal, space=WIDE) as optimizer:
+        offered = [optimizer.ask() for _ in range(3)]
+    assert offered == [{"width": 1.0, "height": 0.5}, asked, {"width": 1.9, "height": 0.5}]
+
+
 def test_the_only_parameter_of_a_point_outside_may_be_told_as_a_number():
     optimizer = tcgp.Optimizer([(0.0, 1.0)], rng=0)
     (x,) = optimizer.ask()

@@ -199,6 +199,8 @@ class History:
         Proposals without an answer, by their number.
     queue : deque of points
         Given by the user, to be proposed before any others.
+    queue_outside : list of points
+        Given by the user, and outside the space since it was changed: they wait until it has them again.
     corrections : list of Correction
         What was told and corrected since, in order: ``evaluations`` has what holds now.
     retries : list of Retry
@@ -222,6 +224,7 @@ class History:
         self.evaluations: list[Evaluation] = []
         self.pending: dict[int, Proposal] = {}
         self.queue: deque[Point] = deque()
+        self.queue_outside: list[Point] = []
         self.corrections: list[Correction] = []
         self.retries: list[Retry] = []
         self.outside: list[Evaluation] = []
@@ -294,7 +297,10 @@ class History:
                 self._take_in(replace(evaluation, x=space.check(evaluation.x)))
             else:
                 self.outside.append(evaluation)
-        self.queue = deque(tuple(space.check(x)) for x in self.queue if space.contains(x))
+        given = [*self.queue, *self.queue_outside]
+        self.queue = deque(tuple(space.check(x)) for x in given if space.contains(x))
+        new = (x for x in given if not self.is_known(x) and self.find_outside(x) is None)
+        self.queue_outside = [x for x in new if not space.contains(x)]
         waiting = sorted({**self.pending, **self.given_up}.items())
         self.pending, self.given_up = {}, {}
         for number, proposal in waiting:

@@ -449,8 +449,8 @@ class Optimizer(Known):
         """Search another space of the same parameters: wider or narrower bounds, or fixed values.
 
         Evaluations inside the new space stay in use. Those outside are kept in ``history.outside`` and come back if
-        the space is widened again. Points that are pending outside are given up: they are not offered again, but a
-        value for them is taken. The journal keeps the change.
+        the space is widened again. So do points outside that were enqueued. Points that are pending outside are given
+        up: they are not offered again, but a value for them is taken. The journal keeps the change.
 
         Parameters
         ----------
@@ -487,6 +487,10 @@ class Optimizer(Known):
             "the space has changed: %s; of %d evaluations %d lie inside and are used, the others are kept",
             *(_changes(before, new), n + n_outside, n),
         )
+        if left_out := self.history.queue_outside:
+            logger.warning(
+                "points to be evaluated lie outside, and wait for wider bounds: %s", plain(list(map(list, left_out)))
+            )
 
     @atomic
     def result(self) -> Result:

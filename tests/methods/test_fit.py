@@ -1,6 +1,7 @@
 """The named methods as wholes: composition, options, robustness."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -264,3 +265,9 @@ def test_the_threshold_of_regp_has_memory():
     assert threshold(state=state) == threshold(state=state, p_min=0.0) == threshold(p_min=1.0) == quantile
     # The state of tcreGP has the threshold of its law, which is another.
     assert threshold("tcregp", state=state, p_min=1.0) == quantile
+
+
+@pytest.mark.parametrize("level", ["low", math.nan])
+def test_a_level_that_is_no_number_is_refused(level):
+    with pytest.raises(ValueError, match=f"level must be a number or None, got {level!r}"):
+        tcgp.fit_model([[0.0], [0.5], [1.0]], [1.0, 3.0, 2.0], level=level)

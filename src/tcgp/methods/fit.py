@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -11,6 +13,7 @@ import numpy as np
 from tcgp import calibration
 from tcgp._bounds import check_bounds
 from tcgp._quantiles import quantile
+from tcgp._text import plain
 from tcgp._typing import ArrayLike, Bounds, FloatArray, RandomState
 from tcgp.gp import GaussianProcess, LeaveOneOut, RelaxedGaussianProcess
 from tcgp.gp.additive import AdditiveGaussianProcess
@@ -115,6 +118,8 @@ def fit_model(
     X, y = check_data(X, y)
     box = None if bounds is None else check_bounds(bounds, X.shape[1])
     check_state(state, X.shape[1])
+    if level is not None and (not isinstance(level, numbers.Real) or math.isnan(level)):
+        raise ValueError(f"level must be a number or None, got {plain(level)}")
     if method in PORTFOLIOS:
         return _fit_best_member(X, y, method, box, rng, state, level, options)
     return _fit(X, y, method, box, rng, state, level, options)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import math
+import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -154,12 +155,14 @@ def subset_simulation(
     >>> bool(simulation.values.max() <= 0.4)
     True
     """
+    if not callable(fun):
+        raise TypeError(f"fun must be callable, got {plain(fun)}")
     box = check_bounds(bounds)
     threshold = _checked_threshold(threshold)
     if not isinstance(n_particles, int | np.integer) or n_particles < 10:
         raise ValueError(f"n_particles must be an integer of at least 10, got {plain(n_particles)}")
-    if not 0 < p0 < 1:
-        raise ValueError(f"p0 must lie strictly between 0 and 1, got {plain(p0)}")
+    if not isinstance(p0, numbers.Real) or not 0.0 < p0 < 1.0:
+        raise ValueError(f"p0 must be a number strictly between 0 and 1, got {plain(p0)}")
     if max_sweeps is not None and (not isinstance(max_sweeps, int | np.integer) or max_sweeps < 1):
         raise ValueError(f"max_sweeps must be a positive integer, or None, got {plain(max_sweeps)}")
     # A stream of its own: what the caller draws later from rng does not change what continue_to gives.
@@ -246,7 +249,10 @@ def _values(fun: Callable[[FloatArray], ArrayLike], points: FloatArray) -> Float
 
 def _checked_threshold(threshold: float) -> float:
     """The threshold as a float, refused when it is NaN or -inf."""
-    threshold = float(threshold)
-    if math.isnan(threshold) or threshold == -math.inf:
+    try:
+        number = float(threshold)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if math.isnan(number) or number == -math.inf:
         raise ValueError(f"threshold must be a number or inf, got {plain(threshold)}")
-    return threshold
+    return number

@@ -181,6 +181,25 @@ def test_another_command_is_not_started_beside_the_first(tmp_path, capsys):
     assert set(told(tmp_path).values()) == {7.0}
 
 
+def test_a_change_of_the_command_loses_no_run_under_way_in_silence(tmp_path, capsys):
+    path = spec_in(tmp_path)
+    kill_during_the_first_run(path)
+    before, changed = path.read_text(), path.read_text().replace("print(float(sys.argv[1]))", "print(7.0)")
+    path.write_text(changed)
+    assert minimize(path) == 1
+    assert "undo that change to have its value read" in capsys.readouterr().out
+    let_it_end(tmp_path)
+    shutil.copytree(tmp_path / "spec.tcgp", tmp_path / "copy.tcgp")
+    assert minimize(path) == 0
+    assert "what it gave there can be reported with tcgp tell" in capsys.readouterr().err
+    shutil.rmtree(tmp_path / "spec.tcgp")
+    (tmp_path / "copy.tcgp").rename(tmp_path / "spec.tcgp")
+    path.write_text(before)
+    assert minimize(path) == 0
+    assert "can be reported" not in capsys.readouterr().err
+    assert starts(tmp_path) == ["0000", "0000-2", "0001", "0001"]  # the first one once, as is advised
+
+
 # ---- runs under way while something changes ----
 
 

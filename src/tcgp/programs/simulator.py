@@ -164,13 +164,20 @@ class Simulator:
         if last is not None and is_running(last / NOTES):
             raise ValueError(
                 f"run {name} was started with another command or other parameters and is still running in "
-                f"{str(last)!r}: wait for it to end, or kill it"
+                f"{str(last)!r}: undo that change to have its value read, or kill it to have the run made again"
             )
         if last is not None and (program := unsupervised(last / NOTES)) is not None:
             raise ValueError(
                 f"run {name} still runs in {str(last)!r}, but its supervisor was killed, so that nobody will know its "
                 f"exit code: wait for it to end and report its value with tcgp tell, or kill process {program} to have "
                 "it made again"
+            )
+        if last is not None and read_notes(last / NOTES).get("code") == 0:
+            logger.warning(
+                "run %s has ended in %r, but with another command or other parameters, and is made again; what it gave "
+                "there can be reported with tcgp tell instead",
+                name,
+                str(last),
             )
         return self.start(parameters, name)
 

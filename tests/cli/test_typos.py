@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 from commands import TWO_REALS, events, said, write_spec
@@ -164,6 +165,18 @@ def test_a_trial_without_a_value_is_read_again_once_the_spec_is_right(tmp_path, 
     assert main(["minimize", str(path), "--no-plots"]) == 0
     assert starts(folder) == ["0000", "0001", "0002", "0003"]
     assert None not in told(folder).values()
+
+
+def test_a_trial_whose_value_is_still_not_found_is_not_made_again(tmp_path, folder, capsys):
+    for key in ("design.costs", "design.price"):
+        path = spec_with(tmp_path, key, budget=4)
+        assert main(["minimize", str(path), "--try"]) == 1
+        assert f"has no key '{key}'" in (shown := capsys.readouterr().out)
+    assert starts(folder) == ["0000"]
+    assert shown.rstrip().endswith(f"unless you delete {folder / 'runs' / '0000'}")
+    shutil.rmtree(folder / "runs" / "0000")
+    assert main(["minimize", str(path), "--try"]) == 1
+    assert starts(folder) == ["0000", "0000"]
 
 
 def test_a_trial_that_crashed_is_made_again(tmp_path, folder, capsys):

@@ -57,20 +57,26 @@ def try_once(spec: Spec, journal: Path, simulator: Simulator) -> int:
     if not evaluation.failed:
         show(f"journaled    as evaluation {optimizer.history.n_done} of {spec.budget}")
         return DONE
-    again = "read again, and not made again," if outcome.exit_code == 0 else "made again"
-    show(f"journaled    no value: put it right, and this run is {again} by the next start")
+    again = "made again by the next start"
+    if outcome.exit_code == 0:
+        place = relative(simulator.directory_of(name) or Path(simulator.runs) / name)
+        again = f"read again, and not made again, by the next start, unless you delete {place}"
+    show(f"journaled    no value: put it right, and this run is {again}")
     return WITHOUT_SUCCESS
 
 
 def _outcome(optimizer: Optimizer, proposal: Proposal, simulator: Simulator, crew: ProgramCrew) -> Outcome:
-    """What comes of a point; a run of it that was made before and has no value is made anew."""
+    """What comes of a point; a run of it that was made before and has failed is made anew.
+
+    One that ended normally is not: the spec may still say wrongly where its value is.
+    """
     argument = optimizer.space.as_argument(proposal.x)
     attempt = optimizer.history.n_retries(proposal.id)
     was_made = simulator.adopt(argument, run_name(proposal.id, attempt)) is not None
     outcome = _wait(crew, proposal.id, argument, attempt)
     x, goals = proposal.x, optimizer.history.goals
     tried = Evaluation.of(x, outcome.value, outcome.reason, outcome.seconds, goals)
-    if was_made and tried.failed:
+    if was_made and tried.failed and outcome.exit_code != 0:
         optimizer.note_retry(proposal.id, tried.reason, outcome.seconds)
         return _wait(crew, proposal.id, argument, attempt + 1)
     return outcome

@@ -333,3 +333,14 @@ def test_a_journal_of_another_spec_is_refused_with_the_command_that_keeps_its_va
     _, *arguments = [str(new) if word == "NEW.jsonl" else word for word in shlex.split(advice)]
     assert main(arguments) == 0
     assert points(new) == points(old)
+
+
+def test_the_advice_names_a_journal_that_is_not_there_yet(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    spec = write_spec(tmp_path, BOWL, budget=2)
+    assert main(["minimize", "spec.toml", "--quiet", "--no-plots", "--journal", "NEW.jsonl"]) == 0
+    spec.write_text(spec.read_text().replace("seed = 1", "seed = 1\nmaximize = true"))
+    assert main(["minimize", "spec.toml", "--quiet", "--no-plots", "--journal", "NEW.jsonl"]) == 2
+    advice = said(capsys)[-1].partition("into a new journal with tcgp ")[2]
+    assert main(shlex.split(advice)) == 0
+    assert points(tmp_path / "NEW-2.jsonl") == points(tmp_path / "NEW.jsonl")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shlex
@@ -193,10 +194,12 @@ def check_spec(spec: Spec, path: str | os.PathLike[str]) -> None:
     """Refuse to continue a journal that was begun with another spec; other bounds are no other spec."""
     campaign = read(path)
     for what, before, now in _differences(spec, campaign):
+        names = itertools.chain(["NEW.jsonl"], (f"NEW-{i}.jsonl" for i in itertools.count(2)))
+        new = next(name for name in names if not os.path.exists(name))  # this journal may be a NEW.jsonl
         raise UsageError(
             f"the journal {str(path)!r} was begun with another spec: {what} was {before} and is now {now}; "
             "undo that, or take its values into a new journal with "
-            + shlex.join(["tcgp", "import", "NEW.jsonl", "--spec", str(spec.path), str(path)])
+            + shlex.join(["tcgp", "import", new, "--spec", str(spec.path), str(path)])
         )
 
 

@@ -344,3 +344,15 @@ def test_the_advice_names_a_journal_that_is_not_there_yet(tmp_path, capsys, monk
     advice = said(capsys)[-1].partition("into a new journal with tcgp ")[2]
     assert main(shlex.split(advice)) == 0
     assert points(tmp_path / "NEW-2.jsonl") == points(tmp_path / "NEW.jsonl")
+
+
+def test_parameters_that_a_journal_has_and_the_campaign_has_not_are_named(tmp_path, capsys):
+    path, spec = tmp_path / "old.jsonl", tmp_path / "spec.toml"
+    with tcgp.Optimizer({"x": (0.0, 1.0), "k": tcgp.Categorical(["a", "b"]), "y": 0.5}, journal=path) as old:
+        old.tell([[0.25, "a", 0.5], [0.75, "b", 0.5]], [1.0, 2.0])
+        old.ask()
+    spec.write_text(TWO_REALS)
+    assert main(["import", str(tmp_path / "run.jsonl"), "--spec", str(spec), str(path)]) == 0
+    left_out, pending = said(capsys)
+    assert left_out.endswith("parameters of the journal that the campaign does not have, left out: k")
+    assert f"points that are pending in '{path}' and not imported: 1; import it again once" in pending

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -115,21 +115,25 @@ def _report_problems(problems: list[str], options: argparse.Namespace) -> None:
 def _runs(options: argparse.Namespace, optimizer: Optimizer, found: _Found) -> Iterator[_Run]:
     """The runs of a CSV file, a journal or a study; what cannot be read as a run is noted among the problems."""
     if "://" in options.data:
-        return _runs_of_study(options, optimizer.history.goals)
+        return _runs_of_study(options, optimizer)
     if options.study is not None:
         raise UsageError("--study is for the URL of an Optuna storage, such as sqlite:///trials.db")
     if is_journal(options.data):
-        return _runs_of_journal(options.data, optimizer.history.goals)
+        return _runs_of_journal(options.data, optimizer)
     return _runs_of_table(read_usable_rows(options.data), optimizer, options.objective, found)
 
 
-def _runs_of_journal(path: str, goals: Goals) -> Iterator[_Run]:
+def _runs_of_journal(path: str, optimizer: Optimizer) -> Iterator[_Run]:
     """What another journal was told; what is pending there is left."""
-    campaign = read(path)
+    campaign, goals = read(path), optimizer.history.goals
     history = campaign.history
     names = parameter_names(campaign.space)
+    _note_left_out("the journal", names, optimizer)
     if history.pending:
-        note(f"{len(history.pending)} points are pending in {path!r} and are not imported")
+        note(
+            f"points that are pending in {path!r} and not imported: {len(history.pending)}; import it again once they "
+            "are told there, by tcgp minimize with its own spec or by tcgp tell"
+        )
     for i, e in enumerate([*history.evaluations, *history.outside], start=1):
         which = f"evaluation {i}" if e.id is None else f"run {e.id}"
         answer: Any = e.y if goals.objective is None else e.outputs
@@ -138,9 +142,18 @@ def _runs_of_journal(path: str, goals: Goals) -> Iterator[_Run]:
         yield _Run(f"{which} of {path!r}", dict(zip(names, e.x, strict=True)), answer, e.reason, e.seconds)
 
 
-def _runs_of_study(options: argparse.Namespace, goals: Goals) -> Iterator[_Run]:
+def _note_left_out(where: str, names: Iterable[str], optimizer: Optimizer) -> None:
+    """Name the parameters that the campaign does not have: runs that differ in them alone are not told apart."""
+    known = parameter_names(optimizer.space)
+    others = [name for name in dict.fromkeys(names) if name not in known]
+    if others:
+        note(f"parameters of {where} that the campaign does not have, left out: {', '.join(others)}")
+
+
+def _runs_of_study(options: argparse.Namespace, optimizer: Optimizer) -> Iterator[_Run]:
     """The finished trials of a study; those that failed or were pruned are failures."""
     study, trials = load_study(options.data, options.study)
+    goals = optimizer.history.goals
     if len(study.directions) > 1:
         raise UsageError(f"the study must have one objective, got one with {len(study.directions)}")
     if (study.direction.name == "MAXIMIZE") != goals.maximize:
@@ -148,6 +161,7 @@ def _runs_of_study(options: argparse.Namespace, goals: Goals) -> Iterator[_Run]:
         raise UsageError(
             f"the study {study.direction.name.lower()}s and the campaign {wanted}; set 'maximize' in the spec"
         )
+    _note_left_out("the study", (name for trial in trials for name in trial.params), optimizer)
     for trial in trials:
         if not trial.state.is_finished():
             continue

@@ -168,6 +168,22 @@ def test_a_program_under_way_when_the_search_is_killed_is_not_run_twice(tmp_path
 SLEEPER = "import os, time; open('pid', 'w').write(str(os.getpid())); os.rename('pid', 'up'); time.sleep(100)"
 
 
+def test_a_journal_that_went_on_in_a_rescue_file_is_not_begun_anew(tmp_path, capsys):
+    code = "import os; os.path.exists('../0003') and os.remove('../../journal.jsonl'); print(os.getcwd()[-1])"
+    path, journal = write_spec(tmp_path, code, budget=6), tmp_path / "spec.tcgp" / "journal.jsonl"
+    assert main(["minimize", str(path), "--no-plots"]) == 2
+    rescue = journal.with_name("journal.jsonl.rescue-1")
+    assert f"is in '{rescue}', and tcgp minimize with --journal continues from there" in said(capsys)[-1]
+    path.write_text(path.read_text().replace("os.remove", "str"))
+    for command in (["minimize", path], ["minimize", path, "--try"], ["ask", journal, "--spec", path]):
+        assert main(list(map(str, command))) == 2
+        assert f"what it held is in '{rescue}': rename that file to go on" in said(capsys)[-1]
+    rescue.rename(journal)
+    assert main(["minimize", str(path), "--no-plots"]) == 0
+    assert len(list((tmp_path / "spec.tcgp" / "runs").glob("0*"))) == 6
+    assert [event["id"] for event in events(journal, "tell")] == list(range(6))
+
+
 def test_tell_keeps_how_long_a_run_took(tmp_path, capsys):
     spec = tmp_path / "spec.toml"
     spec.write_text("budget = 9" + TWO_REALS)

@@ -23,6 +23,7 @@ from tcgp.cli.campaigns import (
     labelled,
     named,
     read,
+    refuse_if_rescued,
     spec_copy,
 )
 from tcgp.cli.console import (
@@ -138,7 +139,8 @@ def _minimize(spec: Spec, journal: Path, simulator: Simulator, progress: bool, r
             **asdict(spec.settings),
         )
     except JournalError as error:
-        raise UsageError(str(error)) from None
+        words = str(error).replace("tcgp.Optimizer.resume", "tcgp minimize with --journal")
+        raise UsageError(words) from None
 
 
 def _crew(spec: Spec, simulator: Simulator) -> Crew:
@@ -165,6 +167,7 @@ def _prepare(spec: Spec, journal: Path, simulator: Simulator) -> Simulator:
         copy = spec_copy(journal)
         copy.parent.mkdir(exist_ok=True)
         if not journal.exists() or not journal.stat().st_size:
+            refuse_if_rescued(journal)
             write_atomically(copy, spec.path.read_bytes())
             return simulator
         check_spec(spec, journal)

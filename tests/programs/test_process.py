@@ -351,3 +351,18 @@ def test_a_program_that_cannot_be_executed_hinders_the_start(tmp_path):
     program.chmod(0o755)
     with pytest.raises(OSError, match="Exec format error"):
         Simulator([str(program)], tmp_path / "runs").start({})
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        (b"#!/bin/sh\r\necho 1\r\n", r"the interpreter that it names is not there \(a script with the line ends"),
+        (b"echo 1\n", r"Exec format error \(a script begins with a line such as #!/bin/sh\)"),
+    ],
+)
+def test_a_script_whose_first_line_is_wrong_is_not_said_to_be_missing(script, words, tmp_path):
+    program = tmp_path / "simulate"
+    program.write_bytes(script)
+    program.chmod(0o755)
+    with pytest.raises(OSError, match=words):
+        Simulator([str(program)], tmp_path / "runs").start({})

@@ -7,6 +7,7 @@ and records how it ended.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import logging
 import os
@@ -28,6 +29,12 @@ SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 LONGEST_FAREWELL = 10.0  # seconds to wait for a supervisor to kill its program
 ADOPTED_POLL = 0.1  # seconds between checks of a supervisor that another process started
+
+# "No such file or directory", says the system of a script that is there.
+_INTERPRETER = {
+    errno.ENOENT: "the interpreter that it names is not there (a script with the line ends of Windows?)",
+    errno.ENOEXEC: "Exec format error (a script begins with a line such as #!/bin/sh)",
+}
 
 
 def start(arguments: list[str], notes: Path, **options: Any) -> Process:
@@ -70,6 +77,8 @@ def start(arguments: list[str], notes: Path, **options: Any) -> Process:
     supervisor.wait()
     if isinstance(facts, dict):
         number, reason = facts["error"]
+        if notes.exists() and os.path.exists(arguments[0]):  # neither of them is what is missing
+            reason = _INTERPRETER.get(number, reason)
         raise OSError(number, reason, arguments[0])
     raise OSError(
         f"the supervisor of {arguments[0]!r} ended with exit code {supervisor.returncode} before its start"

@@ -797,6 +797,23 @@ def test_limits_of_a_model_with_several_outputs_equal_those_of_a_list():
     torch.testing.assert_close(first, second, rtol=1e-5, atol=1e-6)
 
 
+def test_limits_of_a_fitted_model_with_transformed_inputs_equal_those_of_a_list():
+    """A fit ends in eval mode, and BoTorch then gives each of several outputs the inputs of all."""
+    X, y, g = _two_outputs()
+    inputs, options = torch.tensor(10.0 * X), {"input_transform": Normalize(2)}
+    both = SingleTaskGP(inputs, torch.tensor(np.column_stack([y, g])), **options).eval()
+    one = SingleTaskGP(inputs, torch.tensor(g)[:, None], **options).eval()
+    (_, among), (_, alone) = (
+        calibrate_limits(both, {1: (None, 1.0)})[1],
+        calibrate_limits(one, {0: (None, 1.0)})[0],
+    )
+    assert among.threshold == pytest.approx(alone.threshold)
+    assert (among.beta, among.scale) == pytest.approx((alone.beta, alone.scale), rel=1e-6)
+    output = both.subset_output([1])
+    calibrate(output)
+    assert output.train_inputs[0].shape == inputs.shape
+
+
 def test_limits_of_a_list_of_one_model_are_those_of_the_model():
     X, _, g = _two_outputs()
     model = _torch_gp(X, g)

@@ -750,12 +750,9 @@ def _leave_one_out(model: GPyTorchModel) -> tuple[FloatArray, FloatArray, FloatA
 
 def _inputs(model: GPyTorchModel) -> FloatArray:
     """Return the untransformed training inputs (n, d); in eval mode BoTorch stores the transformed ones."""
-    was_training = model.training
-    model.train()
-    try:
-        return _numpy(model.train_inputs[0])
-    finally:
-        model.train(was_training)
+    X = model._original_train_inputs if model._has_transformed_inputs else model.train_inputs[0]
+    # `subset_output` leaves those of all outputs there; they are equal
+    return _numpy(X[0] if X.dim() > 2 else X)
 
 
 def _as_torch_law(law: GeneralizedNormal | laws.GeneralizedNormal | laws.Normal) -> GeneralizedNormal:

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from ax import ChoiceParameterConfig, Client, RangeParameterConfig
 from ax.adapter.registry import Generators
+from ax.core.arm import Arm
+from ax.core.data import Data
 from ax.core.experiment import Experiment
+from ax.core.generator_run import GeneratorRun
+from ax.core.metric import Metric
+from ax.core.objective import Objective
+from ax.core.optimization_config import OptimizationConfig
 from ax.core.parameter import ChoiceParameter, ParameterType, RangeParameter
 from ax.core.parameter_constraint import ParameterConstraint
 from ax.core.search_space import SearchSpace
@@ -131,6 +138,25 @@ def test_failed_abandoned_and_stopped_trials_do_not_enter_the_model_and_are_not_
     assert [evaluation.y for evaluation in node.evaluations].count(None) == 1
     assert max(evaluation.y or 0.0 for evaluation in node.evaluations) < 1e6
     assert min(map(_bowl, asked)) < 0.1
+
+
+def test_an_abandoned_arm_of_a_completed_batch_does_not_enter_the_model():
+    """As in Ax's own nodes: whoever abandons an arm does not trust what was measured there."""
+    x = RangeParameter("x", ParameterType.FLOAT, 0.0, 1.0)
+    goal = OptimizationConfig(Objective(metric=Metric("loss"), minimize=True))
+    experiment = Experiment(SearchSpace([x]), optimization_config=goal)
+    batch = experiment.new_batch_trial(GeneratorRun([Arm({"x": 0.1}), Arm({"x": 0.2})]))
+    rows = [
+        {"trial_index": 0, "arm_name": arm.name, "metric_name": "loss", "metric_signature": "loss"}
+        | {"mean": arm.parameters["x"], "sem": 0.0}
+        for arm in batch.arms
+    ]
+    experiment.attach_data(Data(df=pd.DataFrame(rows)))
+    batch.mark_arm_abandoned(batch.arms[1].name).mark_running(no_runner_required=True).mark_completed()
+    node = TailCalibratedNode(seed=0)
+    node.update_generator_state(experiment, experiment.lookup_data())
+    assert [(evaluation.x, evaluation.y) for evaluation in node.evaluations] == [((0.1,), 0.1)]
+    assert node._unanswered == [[0.2]]
 
 
 def test_an_experiment_stored_and_loaded_goes_on_where_it_was(tmp_path):

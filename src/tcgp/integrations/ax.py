@@ -185,6 +185,7 @@ class TailCalibratedNode(ExternalGenerationNode):
             means.setdefault((row.trial_index, row.arm_name), {})[row.metric_name] = row.mean
         evaluations, unanswered = [], []
         for index, trial in experiment.trials.items():
+            abandoned = {arm.name for arm in trial.abandoned_arms}  # of a batch that is completed, too
             for arm in trial.arms:
                 x = parameters.point_of(arm.parameters)
                 if x is None:
@@ -192,7 +193,7 @@ class TailCalibratedNode(ExternalGenerationNode):
                 outcomes = means.get((index, arm.name), {})
                 if trial.status.is_failed:
                     evaluations.append(told(x, None, reason="the trial failed"))
-                elif trial.status.is_completed and metric in outcomes:
+                elif trial.status.is_completed and metric in outcomes and arm.name not in abandoned:
                     excesses = [_excess(limit, outcomes) for limit in limits]
                     evaluations.append(told(x, sign * outcomes[metric], excesses))
                 else:

@@ -322,6 +322,28 @@ def test_transforms_of_inputs_and_outcomes_change_only_units():
     assert b.threshold == pytest.approx(100.0 * a.threshold + 7.0)
 
 
+@pytest.mark.parametrize(("unit", "dtype"), [(1e-6, torch.double), (1e-3, torch.float)])
+def test_small_units_change_neither_the_law_nor_the_acquisition(unit, dtype):
+    """GPyTorch raises variances below 1e-10 (1e-6 in float32)."""
+    X, y = (torch.tensor(a, dtype=dtype) for a in _data())
+    points = torch.tensor(np.random.default_rng(1).random((20, 1, 2)), dtype=dtype)
+    laws_found, values = [], []
+    for u in (1.0, unit):
+        gp = SingleTaskGP(X, u * y[:, None])
+        law = calibrate(gp, maximize=False)
+        laws_found.append(law)
+        log_ei = TailCalibratedLogExpectedImprovement(gp, u * y.min(), law, maximize=False)(
+            points
+        ) - math.log(u)
+        bound = TailCalibratedUpperConfidenceBound(gp, law, maximize=False)(points) / u
+        limits = {0: (None, float(u * y.median()))}
+        feasible = TailCalibratedLogProbabilityOfFeasibility(gp, limits, calibrate_limits(gp, limits))(points)
+        values.append(torch.stack([log_ei, bound, feasible]))
+    first, second = laws_found
+    assert (first.beta, first.scale) == pytest.approx((second.beta, second.scale), rel=1e-3)
+    torch.testing.assert_close(*values, rtol=1e-2, atol=1e-2)
+
+
 def test_calibrate_leaves_the_model_as_it_was():
     model = _simple_model(input_transform=Warp(d=2, indices=[0, 1]))
     x = torch.rand(5, 1, 2, dtype=torch.double)
@@ -736,6 +758,15 @@ def test_gradients_of_the_constrained_criterion_agree_with_finite_differences():
         TailCalibratedLogConstrainedExpectedImprovement(model, 2.0, 0, constraints, pair, law=law),
     ):
         assert torch.autograd.gradcheck(acquisition, (x,), eps=1e-6, atol=1e-4, rtol=1e-4)
+
+
+def test_an_infinite_limit_always_holds():
+    X, _, g = _two_outputs()
+    law = GeneralizedNormal(0.5, 1.0)
+    function = TailCalibratedLogProbabilityOfFeasibility(
+        _torch_gp(X, g), {0: (None, math.inf)}, {0: (None, law)}
+    )
+    assert (function(torch.tensor(X[:, None])) == 0.0).all()
 
 
 def test_log_probability_of_feasibility_is_finite_far_from_the_limit():

@@ -26,6 +26,7 @@ from tcgp._typing import FloatArray, RandomState
 from tcgp.methods.fit import above
 
 try:
+    import gpytorch
     import torch
     from botorch.acquisition.analytic import AnalyticAcquisitionFunction
     from botorch.acquisition.input_constructors import acqf_input_constructor, get_best_f_analytic
@@ -62,9 +63,6 @@ __all__ = [
 # As in BoTorch: the lower and the upper limit (or None) of each constrained output, and the corresponding laws.
 Limits: TypeAlias = Mapping[int, tuple[float | None, float | None]]
 LimitLaws: TypeAlias = Mapping[int, tuple[Any, Any]]
-
-# BoTorch's lower bound on the variance in analytic acquisition functions.
-_MIN_VARIANCE = 1e-12
 
 
 def calibrate(
@@ -218,8 +216,7 @@ class _TailCalibrated(AnalyticAcquisitionFunction):
     def _location_and_scale(self, X: Tensor) -> tuple[Tensor, Tensor]:
         """Return the posterior mean and standard deviation, of shape ``batch_shape``, at ``batch_shape x 1 x d``."""
         posterior = self.model.posterior(X=X, posterior_transform=self.posterior_transform)
-        mean = posterior.mean.squeeze(-1).squeeze(-1)
-        return mean, posterior.variance.clamp_min(_MIN_VARIANCE).sqrt().squeeze(-1).squeeze(-1)
+        return posterior.mean.squeeze(-1).squeeze(-1), _scale(posterior).squeeze(-1).squeeze(-1)
 
 
 class _TailCalibratedImprovement(_TailCalibrated):
@@ -239,9 +236,7 @@ class _TailCalibratedImprovement(_TailCalibrated):
 
     def _scale_and_gap(self, X: Tensor) -> tuple[Tensor, Tensor]:
         """Return the standard deviation and the standardized distance of the mean from the incumbent."""
-        mean, sd = self._location_and_scale(X)
-        best_f = self.best_f.to(mean)
-        return sd, (mean - best_f if self.maximize else best_f - mean) / sd
+        return _with_gap(*self._location_and_scale(X), self.best_f, self.maximize)
 
 
 class TailCalibratedLogExpectedImprovement(_TailCalibratedImprovement):
@@ -384,12 +379,13 @@ class TailCalibratedLogProbabilityOfFeasibility(AnalyticAcquisitionFunction):
     def _means_and_scales(self, X: Tensor) -> tuple[Tensor, Tensor]:
         """Posterior means and standard deviations, of shape ``batch_shape x m``, given ``batch_shape x 1 x d``."""
         posterior = self.model.posterior(X=X)
-        return posterior.mean.squeeze(-2), posterior.variance.clamp_min(_MIN_VARIANCE).sqrt().squeeze(-2)
+        return posterior.mean.squeeze(-2), _scale(posterior).squeeze(-2)
 
     def _log_feasible(self, mean: Tensor, sd: Tensor) -> Tensor:
         total = torch.zeros_like(mean[..., 0])
         for i, limit, sign, law in self.terms:
-            total = total + law.logcdf(sign * (limit - mean[..., i]) / sd[..., i])
+            distance = sign * (limit - mean[..., i])
+            total = total + law.logcdf(distance / _raised(sd[..., i], distance))
         return total
 
 
@@ -451,8 +447,7 @@ class TailCalibratedLogConstrainedExpectedImprovement(TailCalibratedLogProbabili
         """Evaluate at the points X, of shape ``batch_shape x 1 x d``; the result has shape ``batch_shape``."""
         means, sds = self._means_and_scales(X)
         mean, sd = means[..., self.objective_index], sds[..., self.objective_index]
-        best_f = self.best_f.to(mean)
-        gap = (mean - best_f if self.maximize else best_f - mean) / sd
+        sd, gap = _with_gap(mean, sd, self.best_f, self.maximize)
         return sd.log() + self.law.log_improvement(gap) + self._log_feasible(means, sds)
 
 
@@ -484,12 +479,12 @@ class GeneralizedNormalPosterior(Posterior):
     @property
     def scale(self) -> Tensor:
         """Factor of the standardized residuals: the standard deviation of the GP."""
-        return self.gaussian.variance.clamp_min(_MIN_VARIANCE).sqrt()
+        return _scale(self.gaussian)
 
     @property
     def marginal_variance(self) -> Tensor:
         """Variance of the marginals, of shape ``batch_shape x q x 1``."""
-        return self.gaussian.variance * self.law.variance
+        return self.scale.square() * self.law.variance
 
     @property
     def variance(self) -> Tensor:
@@ -742,10 +737,38 @@ def _leave_one_out(model: GPyTorchModel) -> tuple[FloatArray, FloatArray, FloatA
                 f"{type(model.outcome_transform).__name__} makes it another: transform the observations "
                 "before they go into the model"
             )
-        y, mean, variance = (
-            _numpy(t).ravel() for t in (loo.observed_Y, loo.posterior.mean, loo.posterior.variance)
-        )
-    return y, mean, np.sqrt(variance)
+        y, mean, sd = (_numpy(t).ravel() for t in (loo.observed_Y, loo.posterior.mean, _scale(loo.posterior)))
+    return y, mean, sd
+
+
+def _scale(posterior: Posterior) -> Tensor:
+    """Return the standard deviations of a normal posterior, in any units.
+
+    GPyTorch raises variances to 1e-10 (1e-6 in float32), which is more than all there are in small units. Here only
+    what the mean itself is rounded by counts as nothing.
+    """
+    with gpytorch.settings.min_variance(float_value=0.0, double_value=0.0):
+        variance = posterior.variance
+    numbers = torch.finfo(variance.dtype)
+    rounding = (numbers.eps * posterior.mean.detach()).square().clamp_min(numbers.tiny)
+    return torch.maximum(variance, rounding).sqrt()
+
+
+def _with_gap(mean: Tensor, sd: Tensor, best_f: Tensor, maximize: bool) -> tuple[Tensor, Tensor]:
+    """Return the standard deviation and the standardized distance of the mean from the incumbent."""
+    best_f = best_f.to(mean)
+    distance = mean - best_f if maximize else best_f - mean
+    sd = _raised(sd, distance)
+    return sd, distance / sd
+
+
+def _raised(sd: Tensor, distance: Tensor) -> Tensor:
+    """Return standard deviations that are not negligible beside a finite distance, so that no gradient overflows.
+
+    They are at least 2e-5 of it, and 8e-3 in float32, where rounding leaves no more of small ones.
+    """
+    smallest = torch.finfo(sd.dtype).eps ** 0.3 * distance.detach().abs()
+    return torch.maximum(sd, smallest.nan_to_num(posinf=0.0))
 
 
 def _inputs(model: GPyTorchModel) -> FloatArray:

@@ -151,6 +151,15 @@ def test_attributes_show_what_the_model_was():
         assert np.isfinite(trial.user_attrs["tcgp:log_ei"])
 
 
+def test_no_model_is_shown_for_a_point_of_which_a_part_was_enqueued():
+    """The expected improvement would be that of another point."""
+    study = _study(method="tcgp")
+    study.optimize(_bowl, n_trials=6)
+    study.enqueue_trial({"x": 0.5})
+    study.optimize(_bowl, n_trials=2)
+    assert ["tcgp:log_ei" in trial.user_attrs for trial in study.trials[5:]] == [True, False, True]
+
+
 @pytest.mark.parametrize("method", ["gp", "tcgp-occ", "regp"])
 @pytest.mark.parametrize("criterion", ["ei", "lcb"])
 def test_other_methods_and_criteria_work_too(method, criterion):

@@ -232,7 +232,11 @@ class TailCalibratedSampler(BaseSampler):
             log.write(POINT, parameters.to_internal(proposal.x))
             settled = proposal.source == REPEAT or self.settle(study, trial, parameters, proposal.x)
         log.write(SETTLED, True)
-        self._record(study, log, parameters, proposal, state)
+        if state is not None:
+            log.write(STATE, state)
+        # The user chose a part of an enqueued point, so that the diagnostics would be those of another.
+        if not trial.system_attrs.get("fixed_params"):
+            self._show(study, log, proposal)
         return parameters.from_point(proposal.x)
 
     def propose_point(
@@ -325,17 +329,8 @@ class TailCalibratedSampler(BaseSampler):
             name,
         )
 
-    def _record(
-        self,
-        study: Study,
-        log: TrialLog,
-        parameters: Parameters,
-        proposal: Proposal,
-        state: dict[str, Any] | None,
-    ) -> None:
-        """Store the state and the diagnostics of the model with the trial."""
-        if state is not None:
-            log.write(STATE, state)
+    def _show(self, study: Study, log: TrialLog, proposal: Proposal) -> None:
+        """Store the diagnostics of the model with the trial."""
         trace = proposal.trace or {}
         names = {"scale": "lambda"}
         for name in ("method", "beta", "scale", "threshold", "log_ei", "log_feasible"):

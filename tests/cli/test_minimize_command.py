@@ -175,8 +175,8 @@ def test_a_journal_that_went_on_in_a_rescue_file_is_not_begun_anew(tmp_path, cap
     rescue = journal.with_name("journal.jsonl.rescue-1")
     assert f"is in '{rescue}', and tcgp minimize with --journal continues from there" in said(capsys)[-1]
     path.write_text(path.read_text().replace("os.remove", "str"))
-    for command in (["minimize", path], ["minimize", path, "--try"], ["ask", journal, "--spec", path]):
-        assert main(list(map(str, command))) == 2
+    for words in (["minimize", path], ["minimize", path, "--try"], ["ask", journal, "--spec", path]):
+        assert main(list(map(str, words))) == 2
         assert f"what it held is in '{rescue}': rename that file to go on" in said(capsys)[-1]
     rescue.rename(journal)
     assert main(["minimize", str(path), "--no-plots"]) == 0

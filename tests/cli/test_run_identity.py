@@ -200,6 +200,25 @@ def test_a_change_of_the_command_loses_no_run_under_way_in_silence(tmp_path, cap
     assert starts(tmp_path) == ["0000", "0000-2", "0001", "0001"]  # the first one once, as is advised
 
 
+def test_a_copy_of_the_journal_that_went_on_hides_no_run(tmp_path, capsys):
+    path = spec_in(tmp_path)
+    kill_during_the_first_run(path)
+    let_it_end(tmp_path)
+    journal = tmp_path / "spec.tcgp" / "journal.jsonl"
+    header, *_ = journal.read_text().splitlines(keepends=True)
+    journal.with_name("copy.jsonl").write_text(header)
+    other = tmp_path / "other.toml"
+    other.write_text(path.read_text().replace("high = 1.0", "high = 0.5"))
+    assert minimize(other, "--journal", journal.with_name("copy.jsonl")) == 0
+    assert minimize(path) == 0
+    assert starts(tmp_path) == ["0000", "0000-2", "0001", "0001-2"]
+    assert "is made again" not in capsys.readouterr().err
+    places = "[objective]\npattern = '(.+)'\n"
+    path.write_text(path.read_text() + places)
+    assert minimize(path) == 0
+    assert "2 runs were read again, all as before" in capsys.readouterr().err
+
+
 # ---- runs under way while something changes ----
 
 

@@ -356,7 +356,10 @@ def test_a_program_that_cannot_be_executed_hinders_the_start(tmp_path):
 @pytest.mark.parametrize(
     ("script", "words"),
     [
-        (b"#!/bin/sh\r\necho 1\r\n", r"the interpreter that it names is not there \(a script with the line ends"),
+        (
+            b"#!/bin/sh\r\necho 1\r\n",
+            r"the interpreter that it names is not there \(a script with the line ends",
+        ),
         (b"echo 1\n", r"Exec format error \(a script begins with a line such as #!/bin/sh\)"),
     ],
 )

@@ -172,12 +172,13 @@ class Simulator:
                 f"exit code: wait for it to end and report its value with tcgp tell, or kill process {program} to have "
                 "it made again"
             )
-        if last is not None and read_notes(last / NOTES).get("code") == 0:
+        same = self._directory_with(parameters, name)
+        if same is not None and read_notes(same / NOTES).get("code") == 0:
             logger.warning(
-                "run %s has ended in %r, but with another command or other parameters, and is made again; what it gave "
-                "there can be reported with tcgp tell instead",
+                "run %s has ended in %r, but with another command, and is made again; what it gave there can be "
+                "reported with tcgp tell instead",
                 name,
-                str(last),
+                str(same),
             )
         return self.start(parameters, name)
 
@@ -210,11 +211,11 @@ class Simulator:
         return timeout is not None and (self.timeout is None or self.timeout > timeout)
 
     def _directory_with(self, parameters: Mapping[str, Any], name: str | None) -> Path | None:
-        """Return the directory of the run with this name, if it was started with these parameters."""
-        directory = self.directory_of(name)
-        if directory is None or _read_identity(directory).get("parameters") != dict(parameters):
-            return None
-        return directory
+        """Return the latest directory of the runs with this name that were started with these parameters."""
+        own = [] if name is None else _directories_of(Path(self.runs), name, self.campaign)
+        # A copy of the journal, or one from a backup, may have gone on with other points under the same numbers.
+        same = [d for d in own if _read_identity(d).get("parameters") == dict(parameters)]
+        return same[-1].resolve() if same else None
 
     def _identity(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """What a run is recognized by; the program may rewrite its other files."""

@@ -121,6 +121,29 @@ def test_a_damaged_copy_of_the_spec_hinders_nothing(damage, tmp_path):
     assert events(tmp_path / "spec.tcgp" / "journal.jsonl", "correct") == []
 
 
+def test_a_journal_under_another_name_loses_no_value_that_is_not_found(tmp_path, capsys):
+    path = spec_with(tmp_path, "key = 'cost'", budget=3)
+    assert minimize(path) == 0
+    journal = tmp_path / "spec.tcgp" / "journal.jsonl"
+    renamed = journal.rename(journal.with_name("renamed.jsonl"))
+    capsys.readouterr()
+    go_on = ["minimize", str(path), "--quiet", "--no-plots", "--journal", str(renamed)]
+    spec_with(tmp_path, "key = 'costs'", budget=3)
+    for _ in range(2):
+        assert main(go_on) == 0
+        assert (
+            "3 values are not found where the spec says, and stay as they are: the JSON"
+            in capsys.readouterr().err
+        )
+    spec_with(tmp_path, "key = 'cost'", budget=3)
+    (tmp_path / "spec.tcgp" / "runs" / "0001" / "stdout.txt").unlink()
+    assert main(go_on) == 0
+    assert "1 values are not found where the spec says" in capsys.readouterr().err
+    assert main(go_on) == 0
+    assert "not found" not in capsys.readouterr().err
+    assert events(renamed, "correct") == []
+
+
 def test_points_of_a_spec_are_asked_for_one_by_one(tmp_path, capsys):
     path = tmp_path / "spec.toml"
     path.write_text(f"x0 = [{{x = 0.1}}, {{x = 0.2}}, {{x = 0.3}}]\nseed = 1\n{ONE_REAL}")

@@ -33,12 +33,18 @@ class _Reading:
     def differs(self) -> bool:
         return not self.before.same_outcome(self.after)
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether there was a value, and none is found now."""
+        return self.after.failed and not self.before.failed
+
 
 def read_again(spec: Spec, journal: Path, simulator: Simulator, copy: Path) -> None:
     """If the spec says otherwise than its copy where values are, read them from the runs, and correct the journal.
 
     Nothing is run. A failure may become a value, and the reverse; the journal keeps both. What was corrected by hand
-    stays. If no run has a value where the spec now says, nothing is changed, and a UsageError says so.
+    stays, and without a copy what cannot be found. If no run has a value where the spec now says, nothing is changed,
+    and a UsageError says so.
     """
     before = _places_before(copy)
     is_known = before is not None
@@ -46,6 +52,8 @@ def read_again(spec: Spec, journal: Path, simulator: Simulator, copy: Path) -> N
         return
     with open_optimizer(str(journal)) as optimizer:
         readings, n_by_hand, n_without_run = _readings(optimizer, simulator, before)
+        gone = [] if is_known else [reading for reading in readings if reading.is_gone]
+        readings = [reading for reading in readings if reading not in gone]
         if is_known:
             _refuse_if_nothing_is_read(spec, readings)
         for reading in readings:
@@ -53,12 +61,19 @@ def read_again(spec: Spec, journal: Path, simulator: Simulator, copy: Path) -> N
                 assert reading.before.id is not None
                 optimizer.correct(reading.before.id, reading.outcome.value, reason=reading.outcome.reason)
         # Last: whoever is killed before reads them once more, and finds nothing to correct.
-        _keep(spec.path, copy)
+        if not gone or any(
+            not reading.after.failed for reading in readings
+        ):  # else the spec may be what is wrong
+            _keep(spec.path, copy)
     has_changed = is_known or any(reading.differs for reading in readings)
     if readings and has_changed:
         note(f"the spec has changed where values are: {_summary(readings)}")
     if n_without_run and has_changed:
         note(f"{n_without_run} values have no run here to be read from, and stay as they are")
+    if gone:  # nobody knows what was read before: a file may be missing that was there
+        note(
+            f"{len(gone)} values are not found where the spec says, and stay as they are: {gone[-1].after.reason}"
+        )
     if n_by_hand:
         note(f"{n_by_hand} values were told or corrected by hand, and stay as they are")
 
@@ -116,7 +131,7 @@ def _summary(readings: Sequence[_Reading]) -> str:
     changed = [reading for reading in readings if reading.differs]
     kinds = {
         "failures have a value now": [r for r in changed if r.before.failed],
-        "values have none now": [r for r in changed if r.after.failed],
+        "values have none now": [r for r in changed if r.is_gone],
         "values are others": [r for r in changed if not r.before.failed and not r.after.failed],
     }
     words = [f"{len(group)} {kind}" for kind, group in kinds.items() if group]

@@ -32,6 +32,9 @@ _SEPARATOR = re.compile(rf"[ \t=;|]|(?<![0-9.]){_SOFT}|{_SOFT}(?![0-9.+-])")
 # A number after an arrow or a similar sign, as opposed to part of a word such as Inconel-718 or m/s^2.
 _ATTACHED = re.compile(r"[^\w.+\-*/^@#\\]\.?[0-9]")
 _PAYLOAD = re.compile(r"\bnan\([^()]*\)", re.IGNORECASE)
+# An exponent apart from its number: Fortran may write a blank for its sign, as in 0.15D 02. Units such as d-1 are none.
+_EXPONENT_APART = re.compile(r"[eE][-+][0-9]+|[dDqQ](?:\+[0-9]+|-[0-9]{2,})")
+_WITHOUT_EXPONENT = re.compile(r"[-+]?[0-9]*\.[0-9]*[eEdDqQ][-+]?")
 # Before a number, these indicate a larger expression: a detached sign, an error bar, a formula.
 _OPERATORS = ("-", "−", "–", "—", "+", "±", "+/-", "+-", "*", "×", "/", "^")
 
@@ -100,11 +103,20 @@ def last_number(line: str) -> float | None:
     pieces = [piece for piece in _split(_PAYLOAD.sub("nan", line)) if piece]
     for i in reversed(range(len(pieces))):
         text = pieces[i].strip("'`‘’").removesuffix(".")
+        if i and _belongs_to(pieces[i - 1], text):
+            raise ValueError(f"{quote(f'{pieces[i - 1]} {text}')} is not a plain number")
         if _resembles_number(text):
-            if i and pieces[i - 1] in _OPERATORS:
-                raise ValueError(f"{quote(f'{pieces[i - 1]} {text}')} is not a plain number")
             return parse_number(text)
     return None
+
+
+def _belongs_to(before: str, text: str) -> bool:
+    """Return whether a piece of a line and the one before it are parts of one number or formula."""
+    if _EXPONENT_APART.fullmatch(text):
+        return _NUMBER.fullmatch(before) is not None
+    return _resembles_number(text) and (
+        before in _OPERATORS or (text.lstrip("+-").isdecimal() and bool(_WITHOUT_EXPONENT.fullmatch(before)))
+    )
 
 
 def _split(line: str) -> Iterator[str]:

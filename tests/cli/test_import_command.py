@@ -356,3 +356,17 @@ def test_parameters_that_a_journal_has_and_the_campaign_has_not_are_named(tmp_pa
     left_out, pending = said(capsys)
     assert left_out.endswith("parameters of the journal that the campaign does not have, left out: k")
     assert f"points that are pending in '{path}' and not imported: 1; import it again once" in pending
+
+
+def test_an_output_that_has_another_name_now_comes_along(tmp_path, capsys):
+    path, spec, journal = tmp_path / "old.jsonl", tmp_path / "spec.toml", str(tmp_path / "run.jsonl")
+    with tcgp.Optimizer({"x": (0.0, 1.0), "y": (0.0, 1.0)}, journal=path, objective="mass") as old:
+        old.tell([[0.25, 0.5], [0.5, 0.5]], [{"mass": 1.0, "price": 7.0}, None], reason="diverged")
+    spec.write_text("objective = 'weight'\nconstraints = ['price <= 8']" + TWO_REALS)
+    assert main(["import", journal, "--spec", str(spec), str(path)]) == 2
+    words = "has no output 'weight'; say with --objective which of its outputs has the values: mass, price"
+    assert words in said(capsys)[-1]
+    assert main(["import", journal, str(path), "--objective", "mass"]) == 0
+    done, failed = read_campaign(journal).history.evaluations
+    assert (done.y, done.outputs) == (1.0, {"weight": 1.0, "price": 7.0})
+    assert (failed.y, failed.reason) == (None, "diverged")

@@ -316,7 +316,9 @@ def _add_import(commands: Any) -> None:
     parser.add_argument("data", metavar="DATA", help="CSV file, journal, or URL of a storage of Optuna")
     parser.add_argument("--spec", metavar="SPEC.toml", help="parameters; needed to begin a journal")
     parser.add_argument(
-        "--objective", metavar="COLUMN", help="column of the values, if it is not the only one left"
+        "--objective",
+        metavar="COLUMN",
+        help="column, or output of a journal, that has the values, if it is not the only one or has another name here",
     )
     parser.add_argument("--study", metavar="NAME", help="study in that storage, if there are several")
     parser.add_argument(

@@ -14,7 +14,7 @@ from tcgp.cli.spec import load_spec
 from tcgp.cli.studies import load_study
 from tcgp.cli.tables import Table, bookkeeping, column_of, is_missing, number, parse_cell, read_usable_rows
 from tcgp.goals import Goals, parameter_names
-from tcgp.optimizer import Evaluation, Optimizer
+from tcgp.optimizer import Evaluation, History, Optimizer
 from tcgp.optimizer.arguments import point_of_row
 from tcgp.optimizer.journal import is_journal
 
@@ -119,16 +119,17 @@ def _runs(options: argparse.Namespace, optimizer: Optimizer, found: _Found) -> I
     if options.study is not None:
         raise UsageError("--study is for the URL of an Optuna storage, such as sqlite:///trials.db")
     if is_journal(options.data):
-        return _runs_of_journal(options.data, optimizer)
+        return _runs_of_journal(options.data, options.objective, optimizer)
     return _runs_of_table(read_usable_rows(options.data), optimizer, options.objective, found)
 
 
-def _runs_of_journal(path: str, optimizer: Optimizer) -> Iterator[_Run]:
+def _runs_of_journal(path: str, objective: str | None, optimizer: Optimizer) -> Iterator[_Run]:
     """What another journal was told; what is pending there is left."""
     campaign, goals = read(path), optimizer.history.goals
     history = campaign.history
     names = parameter_names(campaign.space)
     _note_left_out("the journal", names, optimizer)
+    _check_objective(path, objective, history, goals)
     if history.pending:
         note(
             f"points that are pending in {path!r} and not imported: {len(history.pending)}; import it again once they "
@@ -136,10 +137,31 @@ def _runs_of_journal(path: str, optimizer: Optimizer) -> Iterator[_Run]:
         )
     for i, e in enumerate([*history.evaluations, *history.outside], start=1):
         which = f"evaluation {i}" if e.id is None else f"run {e.id}"
-        answer: Any = e.y if goals.objective is None else e.outputs
-        if answer is None and e.y is not None:  # one value there, and outputs here
-            answer = {goals.objective: e.y}
-        yield _Run(f"{which} of {path!r}", dict(zip(names, e.x, strict=True)), answer, e.reason, e.seconds)
+        x, answer = dict(zip(names, e.x, strict=True)), _answer_of(e, objective, goals)
+        yield _Run(f"{which} of {path!r}", x, answer, e.reason, e.seconds)
+
+
+def _answer_of(evaluation: Evaluation, objective: str | None, goals: Goals) -> Any:
+    """What an evaluation of another journal gave, for the goals here: its objective may have another name."""
+    outputs, y = dict(evaluation.outputs or {}), evaluation.y
+    if outputs and objective is not None:
+        y = outputs.pop(objective, None)
+        outputs[goals.objective or objective] = y
+    if goals.objective is None:
+        return y
+    if not outputs and y is not None:  # one value there, and outputs here
+        return {goals.objective: y}
+    return outputs or None
+
+
+def _check_objective(path: str, objective: str | None, history: History, goals: Goals) -> None:
+    """Refuse a journal that does not have the output to minimize, as after its name was changed."""
+    there, name = history.output_names, objective or goals.objective
+    if there and name is not None and name not in there:
+        raise UsageError(
+            f"the journal {path!r} has no output {name!r}; say with --objective which of its outputs has the values: "
+            f"{', '.join(there)}"
+        )
 
 
 def _note_left_out(where: str, names: Iterable[str], optimizer: Optimizer) -> None:

@@ -184,6 +184,23 @@ def test_a_journal_that_went_on_in_a_rescue_file_is_not_begun_anew(tmp_path, cap
     assert [event["id"] for event in events(journal, "tell")] == list(range(6))
 
 
+def test_a_journal_that_was_emptied_is_not_begun_anew(tmp_path, capsys):
+    path, journal = write_spec(tmp_path, BOWL, budget=2), tmp_path / "spec.tcgp" / "journal.jsonl"
+    journal.parent.mkdir()
+    journal.touch()  # nothing was lost
+    assert main(["minimize", str(path), "--no-plots"]) == 0
+    before = journal.read_bytes()
+    journal.write_bytes(b"")
+    assert main(["minimize", str(path), "--no-plots"]) == 2
+    assert "is empty, and there are runs in" in said(capsys)[-1]
+    assert not journal.read_bytes()
+    journal.write_bytes(before)
+    assert main(["minimize", str(path), "--no-plots"]) == 0
+    journal.unlink()
+    assert main(["minimize", str(path), "--no-plots"]) == 0
+    assert journal.read_bytes() != before
+
+
 def test_tell_keeps_how_long_a_run_took(tmp_path, capsys):
     spec = tmp_path / "spec.toml"
     spec.write_text("budget = 9" + TWO_REALS)

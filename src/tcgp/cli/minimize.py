@@ -168,6 +168,7 @@ def _prepare(spec: Spec, journal: Path, simulator: Simulator) -> Simulator:
         copy.parent.mkdir(exist_ok=True)
         if not journal.exists() or not journal.stat().st_size:
             refuse_if_rescued(journal)
+            _refuse_if_emptied(journal, copy)
             write_atomically(copy, spec.path.read_bytes())
             return simulator
         check_spec(spec, journal)
@@ -181,6 +182,15 @@ def _prepare(spec: Spec, journal: Path, simulator: Simulator) -> Simulator:
     simulator = replace(simulator, campaign=read(journal).header.get("campaign"))
     read_again(spec, journal, simulator, copy)
     return simulator
+
+
+def _refuse_if_emptied(journal: Path, copy: Path) -> None:
+    """Refuse a journal that has lost what it held, as by a full disk; whoever wants to begin anew moves it away."""
+    if journal.exists() and copy.exists() and any(copy.parent.glob("[0-9]*")):
+        raise UsageError(
+            f"the journal {relative(journal)!r} is empty, and there are runs in {relative(copy.parent)!r}: restore it "
+            "from a backup, or delete it to begin anew and make all runs again"
+        )
 
 
 def _note_what_is_there(spec: Spec, journal: Path) -> None:

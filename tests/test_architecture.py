@@ -16,7 +16,7 @@ PACKAGE = ROOT / "src" / "tcgp"
 # of the modules and packages directly below tcgp; "" is tcgp/__init__.py, which loads its names when they are used.
 FLOORS = (
     ("", "_typing", "_threads", "_files", "_text"),
-    ("_bounds", "_quantiles", "views"),
+    ("_arrays", "_quantiles", "views"),
     ("space", "expressions", "laws", "problems", "sampling"),
     ("goals",),
     ("region",),

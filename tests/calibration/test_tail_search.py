@@ -156,6 +156,19 @@ def test_nothing_below_the_threshold_leaves_the_law_gaussian(caplog: pytest.LogC
     assert "left Gaussian" in caplog.text
 
 
+@pytest.mark.parametrize("name", ["mean", "sd", "y", "weights"])
+def test_arrays_with_nan_are_refused(name: str) -> None:
+    arrays = {"mean": np.zeros(3), "sd": np.ones(3), "y": np.arange(3.0), "weights": np.ones(3)}
+    arrays[name][1] = np.nan
+    with pytest.raises(ValueError, match=f"{name} must have no NaN, got .*; leave failed evaluations out"):
+        tail_law(**arrays, threshold=1.0)
+
+
+def test_negative_standard_deviations_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"sd must be standard deviations >= 0, got -1\.0"):
+        tail_law(np.zeros(3), [1.0, -1.0, 1.0], np.arange(3.0), np.ones(3), 1.0)
+
+
 def test_an_unknown_search_is_refused() -> None:
     with pytest.raises(ValueError, match="search must be one of 'fast', 'paper'"):
         tail_law(**hard_data(), search="slow")

@@ -54,3 +54,10 @@ def test_a_bad_level_is_refused(delta: float) -> None:
 def test_empty_values_are_refused() -> None:
     with pytest.raises(ValueError, match="y must have shape"):
         empirical_quantile([], 0.1)
+
+
+def test_values_with_nan_or_without_their_weights_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"y must have no NaN, got .*; leave failed evaluations out"):
+        next_threshold([1.0, np.nan], [0.5, 0.5], delta=0.5)
+    with pytest.raises(ValueError, match=r"y and weights must share one shape \(n,\), got \(2,\) and \(1,\)"):
+        next_threshold([1.0, 2.0], [1.0], delta=0.5)

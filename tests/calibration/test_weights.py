@@ -93,3 +93,8 @@ def test_a_bad_shape_is_refused(X: np.ndarray) -> None:
 def test_a_bad_bound_is_refused() -> None:
     with pytest.raises(ValueError, match="w_max must be positive"):
         design_weights(np.zeros((2, 1)), w_max=0.0)
+
+
+def test_points_with_nan_are_refused() -> None:
+    with pytest.raises(ValueError, match="X_unit must have no NaN"):
+        design_weights([[0.1], [np.nan]])

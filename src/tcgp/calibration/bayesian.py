@@ -6,6 +6,7 @@ import numpy as np
 from scipy import special
 from scipy.spatial.distance import pdist, squareform
 
+from tcgp._arrays import without_nan
 from tcgp._text import plain
 from tcgp._typing import ArrayLike, FloatArray, RandomState
 from tcgp.laws import GeneralizedNormal
@@ -123,7 +124,7 @@ def sample_posterior(
     >>> np.median(beta).round(1), np.median(scale).round(1)
     (np.float64(2.6), np.float64(1.5))
     """
-    residuals, weights = np.asarray(residuals, dtype=float), np.asarray(weights, dtype=float)
+    residuals, weights = without_nan("residuals", residuals), without_nan("weights", weights)
     if residuals.shape != weights.shape or residuals.ndim != 1 or len(residuals) == 0:
         raise ValueError(
             "residuals and weights must share one shape (n,) with n >= 1, "

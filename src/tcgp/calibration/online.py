@@ -6,6 +6,7 @@ import numpy as np
 import scipy  # scipy.optimize is loaded when it is first used: it takes a fifth of a second
 from scipy import special
 
+from tcgp._arrays import without_nan
 from tcgp._typing import ArrayLike, FloatArray
 from tcgp.laws.recalibrated import RecalibratedNormal
 
@@ -39,7 +40,7 @@ def online_law(residuals: ArrayLike, *, levels: int = 99, eta: float = 0.05) -> 
     >>> bool(abs(law.cdf(0.0) - 0.5) < 0.15)
     True
     """
-    pits = special.ndtr(np.asarray(residuals, dtype=float))
+    pits = special.ndtr(without_nan("residuals", residuals))
     return RecalibratedNormal(
         np.arange(1, levels + 1) / (levels + 1), online_recalibration_map(pits, levels=levels, eta=eta)
     )

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from tcgp._arrays import without_nan
 from tcgp._text import plain
 from tcgp._threads import cached_property
 from tcgp._typing import ArrayLike, FloatArray, IntArray
@@ -137,12 +138,15 @@ def tail_problem(
     >>> print(problem.occurrence_ratio(Normal()).round(3))
     0.693
     """
-    mean, sd, y, weights = (np.asarray(v, dtype=float) for v in (mean, sd, y, weights))
+    named = {"mean": mean, "sd": sd, "y": y, "weights": weights}
+    mean, sd, y, weights = (without_nan(name, values) for name, values in named.items())
     if not mean.shape == sd.shape == y.shape == weights.shape or y.ndim != 1:
         raise ValueError(
             "mean, sd, y and weights must share one shape (n,), "
             f"got {mean.shape}, {sd.shape}, {y.shape} and {weights.shape}"
         )
+    if (sd < 0.0).any():
+        raise ValueError(f"sd must be standard deviations >= 0, got {plain(float(sd.min()))}")
     below = np.flatnonzero(y <= threshold)
     if not weights[below].sum() > 0.0:
         raise ValueError(f"threshold must leave some weight at or below it, got {threshold}, min y {y.min()}")

@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 import scipy  # scipy.optimize is loaded when it is first used: it takes a fifth of a second
 
+from tcgp._arrays import without_nan
 from tcgp._text import plain
 from tcgp._threads import cached_property
 from tcgp._typing import ArrayLike, FloatArray, RandomState
@@ -136,7 +137,7 @@ def tail_law(
             raise ValueError(
                 f"{name} must be {' or '.join(map(repr, allowed))} with search={search!r}, got {plain(value)}"
             )
-    y, weights = np.asarray(y, dtype=float), np.asarray(weights, dtype=float)
+    y, weights = without_nan("y", y), without_nan("weights", weights)
     if not weights[y <= threshold].sum() > 0.0:
         logger.warning("No observation at or below the threshold %g: the law is left Gaussian.", threshold)
         gaussian = GeneralizedNormal(2.0, np.sqrt(2.0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tcgp._arrays import without_nan
 from tcgp._quantiles import quantile
 from tcgp._typing import ArrayLike, FloatArray
 
@@ -51,7 +52,9 @@ def next_threshold(
     >>> next_threshold(y, [0.3, 0.005, 0.005, 0.3, 0.39], delta=0.25, previous=2.5)
     2.5
     """
-    y, weights = np.asarray(y, dtype=float), np.asarray(weights, dtype=float)
+    y, weights = without_nan("y", y), without_nan("weights", weights)
+    if weights.shape != y.shape:
+        raise ValueError(f"y and weights must share one shape (n,), got {y.shape} and {weights.shape}")
     candidate = empirical_quantile(y, delta)
     if previous is None:
         return candidate

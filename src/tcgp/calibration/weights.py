@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tcgp._arrays import without_nan
 from tcgp._typing import ArrayLike, FloatArray
 
 __all__ = ["design_weights"]
@@ -42,7 +43,7 @@ def design_weights(X_unit: ArrayLike, *, w_max: float | None = None) -> FloatArr
     >>> design_weights([[0.1], [0.48], [0.5], [0.52], [0.9]]).round(2)
     array([0.3 , 0.13, 0.13, 0.13, 0.3 ])
     """
-    X = np.asarray(X_unit, dtype=float)
+    X = without_nan("X_unit", X_unit)
     if X.ndim != 2 or len(X) == 0:
         raise ValueError(f"X_unit must have shape (n, d) with n >= 1, got shape {X.shape}")
     if w_max is not None and not w_max > 0.0:

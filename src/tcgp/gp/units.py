@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tcgp._arrays import as_floats
 from tcgp._text import plain
 from tcgp._typing import ArrayLike, BoolArray, FloatArray
 
@@ -77,7 +78,7 @@ class Units:
 def check_points(X: ArrayLike, dim: int | None = None, name: str = "X") -> FloatArray:
     """Return X as a finite (n, d) array, or refuse it with a sentence."""
     try:
-        array = _floats(X)
+        array = as_floats(X)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must be an (n, d) array of numbers") from error
     if array.ndim != 2:
@@ -96,7 +97,7 @@ def check_data(X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Return (X, y) as finite arrays of shapes (n, d) and (n,) with n >= 1, or refuse with a sentence."""
     X = check_points(X)
     try:
-        values = _floats(y)
+        values = as_floats(y)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError("y must be an array of numbers of shape (n,)") from error
     if values.shape != (len(X),):
@@ -107,13 +108,6 @@ def check_data(X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
         row = int(np.flatnonzero(~np.isfinite(values))[0])
         raise ValueError(f"y[{row}] = {values[row]} must be finite: leave failed evaluations out of the fit")
     return X, values
-
-
-def _floats(values: ArrayLike) -> FloatArray:
-    """A copy as floats, NaN for what is masked: NumPy would take what the mask hides."""
-    if isinstance(values, np.ma.MaskedArray):
-        return np.asarray(values.astype(float).filled(np.nan))
-    return np.array(values, dtype=float)
 
 
 def check_lengthscales(lengthscales: ArrayLike, dim: int, name: str) -> FloatArray:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tcgp import calibration
-from tcgp._bounds import check_bounds
+from tcgp._arrays import check_bounds
 from tcgp._quantiles import quantile
 from tcgp._text import plain
 from tcgp._typing import ArrayLike, Bounds, FloatArray, RandomState

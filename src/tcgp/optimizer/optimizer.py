@@ -489,7 +489,8 @@ class Optimizer(Known):
         )
         if left_out := self.history.queue_outside:
             logger.warning(
-                "points to be evaluated lie outside, and wait for wider bounds: %s", plain(list(map(list, left_out)))
+                "points to be evaluated lie outside, and wait for wider bounds: %s",
+                plain(list(map(list, left_out))),
             )
 
     @atomic

@@ -20,7 +20,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tcgp._bounds import check_bounds
+from tcgp._arrays import check_bounds
 from tcgp._typing import BoolArray, Bounds, FloatArray, IntArray
 
 __all__ = [

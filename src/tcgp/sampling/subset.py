@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tcgp._bounds import check_bounds
+from tcgp._arrays import check_bounds
 from tcgp._text import plain
 from tcgp._typing import ArrayLike, Bounds, FloatArray, RandomState
 from tcgp.sampling.particles import Cloud, advance, uniform_cloud

@@ -1,13 +1,13 @@
-"""The box that a function is defined on, checked at the door."""
+"""Arrays of users, checked at the door: numbers, and the box that a function is defined on."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from tcgp._text import plain
-from tcgp._typing import Bounds, FloatArray
+from tcgp._text import plain, shorten
+from tcgp._typing import ArrayLike, Bounds, FloatArray
 
-__all__ = ["check_bounds"]
+__all__ = ["as_floats", "check_bounds", "without_nan"]
 
 
 def check_bounds(bounds: Bounds, dim: int | None = None) -> FloatArray:
@@ -22,7 +22,7 @@ def check_bounds(bounds: Bounds, dim: int | None = None) -> FloatArray:
 
     Examples
     --------
-    >>> from tcgp._bounds import check_bounds
+    >>> from tcgp._arrays import check_bounds
     >>> check_bounds([(0, 1), (-1, 1)]).tolist()
     [[0.0, 1.0], [-1.0, 1.0]]
     """
@@ -45,4 +45,38 @@ def check_bounds(bounds: Bounds, dim: int | None = None) -> FloatArray:
     for j, (low, high) in enumerate(array):
         if not (np.isfinite(low) and np.isfinite(high) and low < high):
             raise ValueError(f"bounds[{j}] = ({low:g}, {high:g}) must be finite with low < high")
+    return array
+
+
+def as_floats(values: ArrayLike) -> FloatArray:
+    """A copy as floats, NaN for what is masked: NumPy would take what the mask hides.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tcgp._arrays import as_floats
+    >>> as_floats(np.ma.array([1, -999], mask=[False, True]))
+    array([ 1., nan])
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        return np.array(np.ma.filled(values.astype(float), np.nan))
+    return np.array(values, dtype=float)
+
+
+def without_nan(name: str, values: ArrayLike) -> FloatArray:
+    """A copy as floats; refuse what has NaN, from which a result would be computed as if nothing were wrong.
+
+    Examples
+    --------
+    >>> from tcgp._arrays import without_nan
+    >>> without_nan("y", [1.0, float("nan")])
+    Traceback (most recent call last):
+        ...
+    ValueError: y must have no NaN, got [1.0, nan]; leave failed evaluations out
+    """
+    array = as_floats(values)
+    if np.isnan(array).any():
+        raise ValueError(
+            f"{name} must have no NaN, got {shorten(plain(values), 100)}; leave failed evaluations out"
+        )
     return array

@@ -13,6 +13,7 @@ from tcgp.gp import LeaveOneOut
 from tcgp.laws import GeneralizedNormal, Normal
 from tcgp.methods.fit import fit_model
 from tcgp.models import Model
+from tcgp.optimizer import Optimizer
 from tcgp.problems import get
 from tcgp.scoring import diagnose, loo_scores
 from tcgp.space import Space
@@ -157,3 +158,9 @@ def test_where_high_values_are_good_the_upper_tail_is_diagnosed():
     scores = loo_scores(model)
     assert loo_scores(high) == replace(scores, threshold=-scores.threshold)
     assert loo_scores(high, threshold=-30.0).n_below == loo_scores(model, threshold=30.0).n_below
+
+
+@pytest.mark.parametrize("given", [None, Optimizer([(0.0, 1.0)]).result()])
+def test_what_is_no_model_is_refused_with_the_way_to_one(given):
+    with pytest.raises(TypeError, match=r"model must be a model, .* result\.optimizer\.fit_model\(\), got"):
+        diagnose(given)

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from tcgp._text import plain
+from tcgp._arrays import as_floats
+from tcgp._text import plain, shorten
 from tcgp._typing import ArrayLike, FloatArray
-from tcgp.models import Prediction
+from tcgp.models import Model, Prediction
 
-__all__ = ["check_threshold", "check_values", "check_weights"]
+__all__ = ["check_model", "check_threshold", "check_values", "check_weights"]
+
+
+def check_model(model: object) -> None:
+    """Refuse what is no model, such as a result, or the None that a resumed run has before its next point."""
+    if not isinstance(model, Model):
+        raise TypeError(
+            "model must be a model, of tcgp.fit_model or of result.optimizer.fit_model(), got "
+            f"{shorten(plain(model), 100)}"
+        )
 
 
 def check_values(prediction: Prediction, y: ArrayLike) -> FloatArray:
@@ -46,6 +56,6 @@ def check_threshold(threshold: float) -> float:
 
 def _as_floats(name: str, values: ArrayLike) -> FloatArray:
     try:
-        return np.asarray(values, dtype=float)
+        return as_floats(values)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be numbers, got {plain(values)}") from None

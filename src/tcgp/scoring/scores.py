@@ -9,7 +9,7 @@ import numpy as np
 from tcgp._typing import ArrayLike, FloatArray
 from tcgp.laws import Law
 from tcgp.models import Model, Prediction, reflected
-from tcgp.scoring._arguments import check_values, check_weights
+from tcgp.scoring._arguments import check_model, check_values, check_weights
 from tcgp.scoring.occurrence import predicted_probability
 from tcgp.scoring.pit import ks_pit, tks_pit
 from tcgp.scoring.ranked_probability import twcrps
@@ -80,6 +80,7 @@ def leave_one_out_prediction(model: Model, law: Law | None = None) -> Prediction
     >>> leave_one_out_prediction(model).mean.shape
     (8,)
     """
+    check_model(model)
     loo = model.leave_one_out
     if len(model.y) != len(loo.mean):
         raise ValueError(
@@ -123,6 +124,7 @@ def loo_scores(model: Model, *, threshold: float | None = None, law: Law | None 
     >>> 0.0 <= scores.tks_pit <= 1.0
     True
     """
+    check_model(model)
     low = model.towards_low
     sign = 1.0 if low is model else -1.0
     if law is not None and sign < 0.0:
@@ -180,6 +182,7 @@ def test_scores(
     >>> 0.0 <= scores.occurrence <= 1.0
     True
     """
+    check_model(model)
     low = model.towards_low
     sign = 1.0 if low is model else -1.0
     t = low.threshold if threshold is None else sign * float(threshold)

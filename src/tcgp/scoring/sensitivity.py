@@ -9,6 +9,7 @@ import numpy as np
 
 from tcgp._typing import FloatArray, IntArray, RandomState
 from tcgp.models import Model, SpaceModel
+from tcgp.scoring._arguments import check_model
 from tcgp.space import Dimension, Space, Value, parameter_names
 
 __all__ = ["Sensitivity", "indices", "sensitivity"]
@@ -83,6 +84,7 @@ def sensitivity(model: Model, bounds: object = None, *, n: int = 1024, rng: Rand
     >>> np.round(sensitivity(model, [(0, 1)] * 3).total, 2).tolist()
     [0.9, 0.1, 0.0]
     """
+    check_model(model)
     if isinstance(model, SpaceModel):
         space = model.space if bounds is None else Space(bounds)
         if len(space) != len(model.space):

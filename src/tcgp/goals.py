@@ -6,7 +6,7 @@ import difflib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -283,7 +283,7 @@ def interpret(answer: object) -> tuple[float | None, str | None]:
         answer = answer[0]
     if getattr(answer, "size", None) == 1 and hasattr(answer, "item"):  # an array of one number, or a Series
         answer = answer.item()
-    if isinstance(answer, list | tuple | np.ndarray) and len(answer) > 1:
+    if (isinstance(answer, list | tuple | np.ndarray) or _is_series(answer)) and len(answer) > 1:
         shown = shorten(plain(list(answer)), 100)
         return None, (
             f"{SEVERAL_VALUES}, {shown}: return one number, or a mapping of named outputs, and name one of them as "
@@ -298,6 +298,11 @@ def interpret(answer: object) -> tuple[float | None, str | None]:
     if value is None:
         return None, f"{shorten(plain(answer))} is not a number"
     return (value, None) if math.isfinite(value) else (None, f"{NOT_FINITE}{value}")
+
+
+def _is_series(answer: object) -> TypeGuard[Sequence[object]]:
+    """Whether an answer is a pandas Series, without importing pandas."""
+    return all(hasattr(answer, name) for name in ("iloc", "to_dict", "tolist"))
 
 
 def read_outputs(answer: Mapping[Any, object]) -> tuple[dict[str, float | None], dict[str, str]]:

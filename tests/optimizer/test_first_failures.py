@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import tcgp
@@ -51,6 +52,12 @@ def test_several_objectives_get_one_sentence_once(workers: int, caplog: pytest.L
     assert "np.float64" not in result.message
     if workers == 1:
         assert len([r for r in caplog.records if "several values" in r.getMessage()]) == 1
+
+
+def test_a_series_of_several_values_stops_it_at_once() -> None:
+    result = tcgp.minimize(lambda x: pd.Series({"mass": 1.5, "stress": 2.0}), BOX, n_evals=20, rng=0)
+    assert (result.status, result.nfev) == (Status.UNREAD, 1)
+    assert "there are several values, [1.5, 2.0]: return one number, or a mapping" in result.message
 
 
 def _two_objectives(x: Any) -> Any:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -125,3 +128,9 @@ def test_a_callback_that_returns_true_stops_the_run():
     result = tcgp.minimize(bowl, SQUARE, n_evals=30, rng=0, callback=lambda r: r.nfev >= 5)
     assert (result.status, result.nfev) == (5, 5)
     assert tcgp.minimize(bowl, SQUARE, n_evals=6, rng=0, callback=lambda r: "yes").nfev == 6
+
+
+@pytest.mark.parametrize("improvement", ["0.1", math.nan, None])
+def test_a_share_below_what_is_no_number_is_refused(improvement: Any) -> None:
+    with pytest.raises(ValueError, match=f"improvement must be a number, got {improvement!r}"):
+        tcgp.Optimizer([(0.0, 1.0)]).share_below(improvement)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import copy
 import functools
+import math
+import numbers
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
+from tcgp._text import plain
 from tcgp.optimizer.history import Evaluation, History, Proposal
 from tcgp.optimizer.proposer import Proposer
 from tcgp.optimizer.settings import Settings
@@ -125,6 +128,8 @@ class Known:
         >>> result.optimizer.share_below(0.01) < 1e-3
         True
         """
+        if not isinstance(improvement, numbers.Real) or math.isnan(improvement):
+            raise ValueError(f"improvement must be a number, got {plain(improvement)}")
         if self.history.best is None or not self.history.has_contrast:
             return None
         acquisition = self._proposer.acquisition

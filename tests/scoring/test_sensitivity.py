@@ -104,3 +104,16 @@ def test_ranges_of_other_parameters_than_the_models_are_refused():
         sensitivity(inside, [(0.0, 1.0)] * 3)
     with pytest.raises(ValueError, match=r"parameter 'b': .* is not a number between"):
         sensitivity(inside, [(0.0, 1.0), (0.5, 2.0)])
+
+
+def test_ranges_go_by_the_names_of_parameters_in_whatever_order():
+    X = np.random.default_rng(0).random((20, 2))
+    model = tcgp.fit_model(X, 3.0 * X[:, 0] + X[:, 1] ** 2, "gp", bounds=[(0.0, 1.0)] * 2)
+    inside = model.over(tcgp.Space({"a": (0.0, 1.0), "b": (0.0, 1.0)}))
+    found = sensitivity(inside, {"b": (0.0, 1.0), "a": (0.0, 0.1)})
+    assert found.names == ("a", "b")
+    np.testing.assert_array_equal(found.total, sensitivity(inside, [(0.0, 0.1), (0.0, 1.0)]).total)
+    with pytest.raises(
+        ValueError, match=r"bounds must have the parameters of the model, \['a', 'b'\], got \['a', 'c'\]"
+    ):
+        sensitivity(inside, {"a": (0.0, 1.0), "c": (0.0, 1.0)})

@@ -86,11 +86,7 @@ def sensitivity(model: Model, bounds: object = None, *, n: int = 1024, rng: Rand
     """
     check_model(model)
     if isinstance(model, SpaceModel):
-        space = model.space if bounds is None else Space(bounds)
-        if len(space) != len(model.space):
-            raise ValueError(
-                f"bounds must have the {len(model.space)} parameters of the model, got {len(space)}"
-            )
+        space = model.space if bounds is None else _as_named(Space(bounds), model.space)
     else:
         space = Space(
             list(zip(model.X.min(axis=0), model.X.max(axis=0), strict=True)) if bounds is None else bounds
@@ -108,6 +104,20 @@ def sensitivity(model: Model, bounds: object = None, *, n: int = 1024, rng: Rand
     names = tuple(parameter_names(space))
     first, total = indices(mean, len(space), n, rng)
     return Sensitivity(names, first, total)
+
+
+def _as_named(space: Space, known: Space) -> Space:
+    """The space with its parameters in the order of those of a model; refuse other parameters."""
+    if space.names is None or known.names is None:
+        if len(space) != len(known):
+            raise ValueError(f"bounds must have the {len(known)} parameters of the model, got {len(space)}")
+        return space
+    if set(space.names) != set(known.names):
+        raise ValueError(
+            f"bounds must have the parameters of the model, {list(known.names)!r}, got {list(space.names)!r}"
+        )
+    ranges = dict(zip(space.names, space.dimensions, strict=True))
+    return Space({name: ranges[name] for name in known.names})
 
 
 def indices(fun: Any, d: int, n: int, rng: RandomState) -> tuple[FloatArray, FloatArray]:

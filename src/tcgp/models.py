@@ -240,7 +240,11 @@ class SpaceModel(Model):
         return self.space.decode(self.interpolator.X_)
 
     def predict(self, X: Any) -> Prediction:
-        """Predictive laws at a sequence of points."""
+        """Predictive laws at a sequence of points, or at the rows of a pandas DataFrame."""
+        if hasattr(X, "columns") and hasattr(
+            X, "to_dict"
+        ):  # to go through it would give the names of its columns
+            X = X.to_numpy(dtype=object).tolist() if self.space.names is None else X.to_dict("records")
         mean, sd = self.interpolator.predict(self.space.encode([self.space.check(point) for point in X]))
         return Prediction(self.sign * mean, sd, self.law)
 

@@ -322,3 +322,15 @@ def test_points_of_the_user_that_count_as_one_are_not_left_out_silently(
 def test_a_model_of_nothing_is_refused_in_a_sentence(model: str) -> None:
     with pytest.raises(ValueError, match="a model needs evaluations with at least two different values"):
         getattr(Optimizer([(0.0, 1.0)], rng=0), model)()
+
+
+def test_a_model_predicts_at_the_rows_of_a_table() -> None:
+    rows = [{"a": 0.2, "b": 1.5}, {"a": 0.9, "b": 0.1}]
+    named = minimize(
+        lambda p: p["a"] ** 2 + p["b"], {"a": (0, 1), "b": (0, 2)}, n_evals=5, rng=0
+    ).optimizer.fit_model()
+    expected = named.predict(rows).mean
+    np.testing.assert_array_equal(named.predict(pd.DataFrame(rows)[["b", "a"]]).mean, expected)
+    single = minimize(lambda x: x[0] ** 2, [(0, 1)], n_evals=5, rng=0).optimizer.fit_model()
+    points = [[0.2], [0.9]]
+    np.testing.assert_array_equal(single.predict(pd.DataFrame(points)).mean, single.predict(points).mean)

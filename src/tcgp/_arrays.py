@@ -1,13 +1,15 @@
-"""Arrays of users, checked at the door: numbers, and the box that a function is defined on."""
+"""Arrays and tables of users, checked at the door, and the box that a function is defined on."""
 
 from __future__ import annotations
+
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from tcgp._text import plain, shorten
 from tcgp._typing import ArrayLike, Bounds, FloatArray
 
-__all__ = ["as_floats", "check_bounds", "without_nan"]
+__all__ = ["as_floats", "check_bounds", "is_table", "without_nan"]
 
 
 def check_bounds(bounds: Bounds, dim: int | None = None) -> FloatArray:
@@ -80,3 +82,8 @@ def without_nan(name: str, values: ArrayLike) -> FloatArray:
             f"{name} must have no NaN, got {shorten(plain(values), 100)}; leave failed evaluations out"
         )
     return array
+
+
+def is_table(values: object) -> TypeGuard[Any]:
+    """Whether values are a pandas DataFrame, without importing pandas. To go through one gives the names of columns."""
+    return all(hasattr(values, name) for name in ("columns", "index", "to_dict"))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tcgp._arrays import is_table
 from tcgp._text import plain
 from tcgp._typing import ArrayLike, FloatArray, RandomState
 from tcgp.criteria import formulas
@@ -241,9 +242,7 @@ class SpaceModel(Model):
 
     def predict(self, X: Any) -> Prediction:
         """Predictive laws at a sequence of points, or at the rows of a pandas DataFrame."""
-        if hasattr(X, "columns") and hasattr(
-            X, "to_dict"
-        ):  # to go through it would give the names of its columns
+        if is_table(X):
             X = X.to_numpy(dtype=object).tolist() if self.space.names is None else X.to_dict("records")
         mean, sd = self.interpolator.predict(self.space.encode([self.space.check(point) for point in X]))
         return Prediction(self.sign * mean, sd, self.law)

@@ -156,7 +156,6 @@ def test_an_abandoned_arm_of_a_completed_batch_does_not_enter_the_model():
     node = TailCalibratedNode(seed=0)
     node.update_generator_state(experiment, experiment.lookup_data())
     assert [(evaluation.x, evaluation.y) for evaluation in node.evaluations] == [((0.1,), 0.1)]
-    assert node._unanswered == [[0.2]]
 
 
 def test_an_experiment_stored_and_loaded_goes_on_where_it_was(tmp_path):

@@ -773,9 +773,15 @@ def _raised(sd: Tensor, distance: Tensor) -> Tensor:
 
 def _inputs(model: GPyTorchModel) -> FloatArray:
     """Return the untransformed training inputs (n, d); in eval mode BoTorch stores the transformed ones."""
-    X = model._original_train_inputs if model._has_transformed_inputs else model.train_inputs[0]
-    # `subset_output` leaves those of all outputs there; they are equal
-    return _numpy(X[0] if X.dim() > 2 else X)
+    was_training = model.training
+    model.train()
+    try:
+        X = model.train_inputs[0]
+        if X.dim() > 2:  # `subset_output` has left those of all outputs there, which are equal
+            model.set_train_data(X[0], strict=False)
+        return _numpy(model.train_inputs[0])
+    finally:
+        model.train(was_training)
 
 
 def _as_torch_law(law: GeneralizedNormal | laws.GeneralizedNormal | laws.Normal) -> GeneralizedNormal:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tcgp._arrays import is_table
 from tcgp._text import did_you_mean, plain
 from tcgp.goals import Goals, parameter_names
 from tcgp.optimizer.history import Evaluation, History
@@ -132,11 +133,11 @@ class Given:
             if y0 is not None:
                 raise ValueError(f"y0 needs x0, the points where these values were found, got y0={plain(y0)}")
             return cls([], None)
-        points = _points_of_frame(space, x0) if _is_frame(x0) else _as_points(space, x0)
+        points = _points_of_frame(space, x0) if is_table(x0) else _as_points(space, x0)
         if y0 is None:
             return cls(points, None)
         objective = None if goals is None else goals.objective
-        if _is_frame(y0):
+        if is_table(y0):
             y0 = _rows_of_frame(y0, objective)
         array = np.atleast_1d(np.asarray(_as_list(y0), dtype=object))
         if array.size != max(array.shape):  # neither a row nor a column
@@ -243,11 +244,6 @@ def _points_of_frame(space: Space, frame: Any) -> list[Point]:
         except ValueError as error:
             raise ValueError(f"x0, row {label!r}: {error}") from None
     return points
-
-
-def _is_frame(items: object) -> bool:
-    """Whether these are rows of a pandas DataFrame, without importing it."""
-    return hasattr(items, "columns") and hasattr(items, "index") and hasattr(items, "to_dict")
 
 
 def _as_list(items: Any) -> Any:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tcgp import __version__
+from tcgp._arrays import is_table
 from tcgp._text import plain
 from tcgp._typing import RandomState
 from tcgp.goals import Goals, describe_point, parameter_names
@@ -590,8 +591,8 @@ def _pairs(x: object, y: object) -> list[tuple[Any, Any]]:
     """Points and their values, of one point or of several."""
     if not _is_batch(x):
         return [(x, y)]
-    if hasattr(y, "columns") and hasattr(y, "to_dict"):
-        y = y.to_dict("records")  # a pandas DataFrame: outputs by name
+    if is_table(y):
+        y = y.to_dict("records")  # outputs by name
     if isinstance(y, str | bytes | Mapping) or not isinstance(y, Iterable):
         raise ValueError(f"y must be a list of values, one for each point, got {plain(y)}")
     points, values = list(x), list(y)  # type: ignore[call-overload]

@@ -128,6 +128,25 @@ def test_a_point_asked_after_a_change_is_offered_again(
         assert resumed.ask() == list(pending.x)
 
 
+def test_a_run_that_went_on_in_a_rescue_file_is_not_begun_anew(tmp_path: Path) -> None:
+    path, calls = tmp_path / "run.jsonl", []
+
+    def bowl(x: Any) -> float:
+        calls.append(x)
+        if len(calls) == 3:
+            path.unlink()
+        return float(x[0])
+
+    with pytest.raises(JournalRescued):
+        minimize(bowl, BOX, n_evals=5, n_initial=5, rng=0, journal=path)
+    (rescue,) = rescues(tmp_path)
+    with pytest.raises(JournalError, match=r"is gone, and what it held is in .*rescue-1"):
+        minimize(bowl, BOX, n_evals=5, n_initial=5, rng=0, journal=path)
+    assert not path.exists()
+    rescue.rename(path)
+    assert minimize(bowl, BOX, n_evals=5, n_initial=5, rng=0, journal=path).nfev == len(calls) == 5
+
+
 def test_a_change_that_leaves_the_content_alone_is_none(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     with Optimizer(BOX, n_initial=10, rng=0, journal=path) as optimizer:

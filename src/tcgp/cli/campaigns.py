@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import itertools
 import json
 import os
@@ -35,7 +34,6 @@ __all__ = [
     "named",
     "open_optimizer",
     "read",
-    "refuse_if_rescued",
     "spec_copy",
 ]
 
@@ -178,8 +176,6 @@ def open_optimizer(path: str, spec: Spec | None = None, *, reoffer: bool = False
         )
     if exists and spec is not None:
         check_spec(spec, path)
-    if not exists:
-        refuse_if_rescued(Path(path))
     try:
         if exists or spec is None:
             space = None if spec is None else spec.space
@@ -192,17 +188,6 @@ def open_optimizer(path: str, spec: Spec | None = None, *, reoffer: bool = False
             yield optimizer
     except JournalError as error:
         raise UsageError(str(error)) from None
-
-
-def refuse_if_rescued(journal: Path) -> None:
-    """Refuse to begin a journal where another one was and goes on in a rescue file: all runs would be made again."""
-    rescued = list(journal.parent.glob(f"{glob.escape(journal.name)}.rescue-*"))
-    if rescued:
-        last = max(rescued, key=lambda path: path.stat().st_mtime_ns)
-        raise UsageError(
-            f"the journal {str(journal)!r} is gone, and what it held is in {str(last)!r}: rename that file to go on "
-            "with it, or move it away to begin anew"
-        )
 
 
 def check_spec(spec: Spec, path: str | os.PathLike[str]) -> None:

@@ -23,7 +23,6 @@ from tcgp.cli.campaigns import (
     labelled,
     named,
     read,
-    refuse_if_rescued,
     spec_copy,
 )
 from tcgp.cli.console import (
@@ -40,6 +39,7 @@ from tcgp.cli.pictures import can_draw, new_figure, save
 from tcgp.cli.report import check_writable
 from tcgp.cli.spec import EXAMPLE, Program, Spec, load_spec, program_of
 from tcgp.optimizer import Campaign, Evaluation, JournalError, Optimizer
+from tcgp.optimizer.kept_file import check_not_rescued
 from tcgp.optimizer.minimize import Status, minimize
 from tcgp.optimizer.workers import Crew, Terminated
 
@@ -167,7 +167,7 @@ def _prepare(spec: Spec, journal: Path, simulator: Simulator) -> Simulator:
         copy = spec_copy(journal)
         copy.parent.mkdir(exist_ok=True)
         if not journal.exists() or not journal.stat().st_size:
-            refuse_if_rescued(journal)
+            check_not_rescued(journal)
             _refuse_if_emptied(journal, copy)
             write_atomically(copy, spec.path.read_bytes())
             return simulator
@@ -179,6 +179,8 @@ def _prepare(spec: Spec, journal: Path, simulator: Simulator) -> Simulator:
             f"the directory {relative(journal.parent)!r} cannot be written to ({error.strerror}); "
             "choose another with --journal"
         ) from None
+    except JournalError as error:
+        raise UsageError(str(error)) from None
     simulator = replace(simulator, campaign=read(journal).header.get("campaign"))
     read_again(spec, journal, simulator, copy)
     return simulator

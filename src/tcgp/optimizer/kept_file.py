@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import itertools
 import logging
 import os
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from tcgp._files import sync_directory
 
-__all__ = ["JournalError", "JournalInUse", "JournalRescued", "KeptFile", "is_in_use"]
+__all__ = ["JournalError", "JournalInUse", "JournalRescued", "KeptFile", "check_not_rescued", "is_in_use"]
 
 logger = logging.getLogger("tcgp")
 
@@ -256,6 +257,18 @@ def _new_beside(place: Path, content: bytes, kind: str = "rescue") -> tuple[int,
             failure = failure or error
     assert failure is not None
     raise failure
+
+
+def check_not_rescued(path: str | os.PathLike[str]) -> None:
+    """Refuse to begin a journal where another one was and goes on in a rescue file: all runs would be made again."""
+    place = Path(path)
+    rescued = list(place.parent.glob(f"{glob.escape(place.name)}.rescue-*"))
+    if rescued:
+        last = max(rescued, key=lambda path: path.stat().st_mtime_ns)
+        raise JournalError(
+            f"the journal {str(path)!r} is gone, and what it held is in {str(last)!r}: rename that file to go on "
+            "with it, or move it away to begin anew"
+        )
 
 
 def _names_beside(name: str, kind: str) -> Iterator[str]:

@@ -29,6 +29,7 @@ from tcgp.optimizer.journal import (
     check_path,
     uninterrupted,
 )
+from tcgp.optimizer.kept_file import check_not_rescued
 from tcgp.optimizer.known import Known, atomic
 from tcgp.optimizer.proposer import Proposer
 from tcgp.optimizer.replay import Campaign, read_campaign, replay
@@ -553,6 +554,8 @@ class Optimizer(Known):
 
 def _new_journal(path: str | os.PathLike[str]) -> Journal:
     """A journal without a record yet."""
+    if not os.path.exists(path) or not os.path.getsize(path):
+        check_not_rescued(path)
     journal = Journal(path)
     if journal.record is not None:
         journal.close()

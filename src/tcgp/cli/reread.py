@@ -61,9 +61,8 @@ def read_again(spec: Spec, journal: Path, simulator: Simulator, copy: Path) -> N
                 assert reading.before.id is not None
                 optimizer.correct(reading.before.id, reading.outcome.value, reason=reading.outcome.reason)
         # Last: whoever is killed before reads them once more, and finds nothing to correct.
-        if not gone or any(
-            not reading.after.failed for reading in readings
-        ):  # else the spec may be what is wrong
+        is_something_read = any(not reading.after.failed for reading in readings)
+        if is_something_read or not gone:  # else the spec may be what is wrong
             _keep(spec.path, copy)
     has_changed = is_known or any(reading.differs for reading in readings)
     if readings and has_changed:
@@ -71,9 +70,8 @@ def read_again(spec: Spec, journal: Path, simulator: Simulator, copy: Path) -> N
     if n_without_run and has_changed:
         note(f"{n_without_run} values have no run here to be read from, and stay as they are")
     if gone:  # nobody knows what was read before: a file may be missing that was there
-        note(
-            f"{len(gone)} values are not found where the spec says, and stay as they are: {gone[-1].after.reason}"
-        )
+        reason = gone[-1].after.reason
+        note(f"{len(gone)} values are not found where the spec says, and stay as they are: {reason}")
     if n_by_hand:
         note(f"{n_by_hand} values were told or corrected by hand, and stay as they are")
 

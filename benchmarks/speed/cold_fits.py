@@ -63,7 +63,8 @@ def fit(model: str, U: np.ndarray, y: np.ndarray, start: np.ndarray | None = Non
         threshold = float(np.quantile(y, min(max(0.05, 5 * d / n), 1.0)))
         gp = RelaxedGaussianProcess(threshold, selection="pooled", shortest=1.0)
     else:
-        gp, y = GaussianProcess(selection="pooled", nugget=None if model == "nugget" else 0.0), compress(y, y)
+        nugget = None if model == "nugget" else 0.0
+        gp, y = GaussianProcess(selection="pooled", shortest=None, nugget=nugget), compress(y, y)
     return gp.fit(U, y, bounds=[(0.0, 1.0)] * d, start=start)
 
 

@@ -554,8 +554,7 @@ class Optimizer(Known):
 
 def _new_journal(path: str | os.PathLike[str]) -> Journal:
     """A journal without a record yet."""
-    check_path("journal", path)
-    if not os.path.exists(path) or not os.path.getsize(path):
+    if not os.path.exists(check_path("journal", path)) or not os.path.getsize(path):
         check_not_rescued(path)
     journal = Journal(path)
     if journal.record is not None:

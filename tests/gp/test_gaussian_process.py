@@ -9,8 +9,11 @@ from hypothesis import strategies as st
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 
-from tcgp import GaussianProcess, problems
+from tcgp import GaussianProcess, RelaxedGaussianProcess, problems
+from tcgp.gp.additive import AdditiveGaussianProcess
 from tcgp.gp.kernels import SMOOTHNESSES
+from tcgp.gp.rotated import RotatedGaussianProcess
+from tcgp.gp.selection import SELECTIONS
 
 
 def design(name="dixon-price4", n=60, seed=0):
@@ -132,6 +135,58 @@ def test_nearly_dependent_data_get_the_smallest_nugget_recorded():
     assert 0.0 < gp.nugget_ <= 1e-12
     mean, sd = gp.predict(rng.random((50, 2)))
     assert np.isfinite(mean).all()
+    assert np.isfinite(sd).all()
+
+
+def rugged_and_clustered():
+    """Values without any pattern at points half of which are in clusters about the lowest, as late in a run."""
+
+    def values(X):
+        return np.modf(1e4 * np.sin(1e4 * X.sum(axis=1)))[0]
+
+    rng = np.random.default_rng(0)
+    spread = rng.random((20, 2))
+    lowest = spread[np.argsort(values(spread))[:5]]
+    scale = 10.0 ** rng.uniform(-3.0, -0.5, (20, 1))
+    near = np.clip(lowest[rng.integers(5, size=20)] + scale * rng.standard_normal((20, 2)), 0.0, 1.0)
+    X = np.vstack([spread, near])
+    return X, values(X)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(GaussianProcess(selection=selection) for selection in SELECTIONS),
+        RelaxedGaussianProcess(0.3),
+        AdditiveGaussianProcess(),
+        RotatedGaussianProcess(),
+    ],
+)
+def test_the_nugget_that_rounding_needs_does_not_become_noise(model):
+    # Lengthscales of 1000 boxes with a variance of 1e13 and a nugget of 1e-14 were likelier: white noise, in fact.
+    X, y = rugged_and_clustered()
+    model.fit(X, y, bounds=[(0, 1)] * 2)
+    exact = model.y_ <= getattr(model, "threshold", np.inf)
+    np.testing.assert_allclose(model.predict(X)[0][exact], y[exact], atol=1e-8)
+
+
+def test_lengthscales_that_would_make_it_noise_are_not_kept():
+    X, y = rugged_and_clustered()
+    cold = GaussianProcess().fit(X, y, bounds=[(0, 1)] * 2)
+    kept = GaussianProcess().fit(X, y, bounds=[(0, 1)] * 2, start=[1000.0, 1000.0], refine=False)
+    np.testing.assert_array_equal(kept.lengthscales_, cold.lengthscales_)
+    warm = GaussianProcess().fit(X, y, bounds=[(0, 1)] * 2, start=[1000.0, 1000.0])
+    assert np.abs(warm.predict(X)[0] - y).max() < 1e-2 * y.std()
+
+
+def test_a_jump_between_points_that_rounding_makes_one_is_smoothed_with_a_warning(caplog):
+    X, y = smooth_data()
+    X, y = np.vstack([X, X[0] + 1e-12]), np.append(y, y[0] + 1.0)
+    gp = GaussianProcess().fit(X, y, bounds=[(0, 1)] * 3)
+    assert "too close together to tell apart" in caplog.text
+    new = np.random.default_rng(1).random((20, 3))
+    mean, sd = gp.predict(new)
+    assert np.abs(mean).max() < 10.0 * np.abs(y).max()
     assert np.isfinite(sd).all()
 
 

@@ -1,5 +1,7 @@
 """The concentrated likelihood against SciPy's multivariate normal, and its gradient against differences."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
@@ -7,6 +9,7 @@ from scipy.stats import multivariate_normal
 
 from tcgp.gp.kernels import SMOOTHNESSES, correlation
 from tcgp.gp.likelihood import ConcentratedLikelihood
+from tcgp.gp.posterior import Factorization
 from tcgp.gp.relaxed import RelaxedLikelihood
 
 
@@ -112,3 +115,27 @@ def test_many_pairs_give_what_kept_differences_give(monkeypatch):
     np.testing.assert_allclose(made_again.value_and_gradient(theta)[0], kept[0], rtol=1e-10)
     np.testing.assert_allclose(made_again.value_and_gradient(theta)[1], kept[1], rtol=1e-7)
     np.testing.assert_allclose(made_again.value(theta), kept[0], rtol=1e-10)
+
+
+@pytest.mark.parametrize("known", [{}, {"mean": 0.2}, {"mean": 0.2, "variance": 1.7}, {"restricted": True}])
+@mock.patch("tcgp.gp.likelihood.factorize")
+def test_a_nugget_that_rounding_needs_has_a_price(factorize, known):
+    added = 1e-6
+    factorize.side_effect = lambda K: Factorization(
+        np.asfortranarray(np.linalg.cholesky(K + np.tril(K, -1).T + added * np.eye(len(K)))), added
+    )
+    X, z = data()
+    priced, free = ConcentratedLikelihood(X, z, 2, **known), ConcentratedLikelihood(X, z, 2, **known)
+    free.may_smooth = True
+    K = correlation(cdist(X / np.exp(LOG_RHO), X / np.exp(LOG_RHO), "sqeuclidean"), 2) + added * np.eye(
+        len(X)
+    )
+    ones = np.ones(len(z))
+    mean = known.get("mean", ones @ np.linalg.solve(K, z) / (ones @ np.linalg.solve(K, ones)))
+    variance = (z - mean) @ np.linalg.solve(K, z - mean) / len(z)
+    noise = np.sqrt(added * variance) / z.std()
+    price = 0.5 * len(z) * (noise / 1e-3) ** 2
+    assert priced.value(LOG_RHO) - free.value(LOG_RHO) == pytest.approx(price, rel=1e-6)
+    value, gradient = priced.value_and_gradient(LOG_RHO)
+    assert value == pytest.approx(priced.value(LOG_RHO), rel=1e-12)
+    np.testing.assert_allclose(gradient, central_difference(priced.value, LOG_RHO), rtol=1e-5)

@@ -120,7 +120,7 @@ class Interpolator:
         curvature : (k, k) array, optional
             ``curvature_`` of the earlier fit: the descent is shorter.
         refine : bool
-            If False, keep ``start`` and fit only the mean and the variance.
+            If False, keep ``start`` and fit only the mean and the variance, if the mean then passes through the data.
         look_around : bool
             Scan for better optima beside the descent from ``start``.
 
@@ -136,52 +136,68 @@ class Interpolator:
         points, z = units.x_to_unit(X), units.y_to_unit(values)
         mean = None if self.mean is None else float(units.y_to_unit(np.asarray(self.mean)))
         variance = None if self.variance is None else float(self.variance) / units.y_unit**2
-        nugget, freedom, objective = self.nugget or 0.0, len(z), None
+        known = {"mean": mean, "variance": variance}
+        objective = None
         self.curvature_ = None
         if self.lengthscales is not None:
             rho = check_lengthscales(self.lengthscales, dim, "lengthscales") / units.x_width
+            posterior = self._condition(points, z, rho, **known, nuggets=self.nugget or 0.0)
         elif z.min() == z.max():
             logger.warning("the %s are equal: lengthscales and variance are set, not estimated", self._exact)
             rho = np.full(dim, 0.5 * np.sqrt(dim))
-            variance = 1.0 if variance is None else variance
+            known["variance"] = 1.0 if variance is None else variance
+            posterior = self._condition(points, z, rho, **known, nuggets=self.nugget or 0.0)
         else:
             likelihood = self._likelihood(
                 points,
                 z,
                 units,
-                mean=mean,
-                variance=variance,
+                **known,
                 nugget=self.nugget,
                 prior=selection_prior(self.selection, dim, self.prior),
                 restricted=self.selection == "reml",
             )
             first = None if start is None else self._start_parameters(start, units)
-            selected = select_lengthscales(
-                likelihood,
-                n_starts=self.n_starts,
-                start=first,
-                curvature=curvature,
-                refine=refine,
-                look_around=look_around,
-                shortest=self.shortest,
-                longest=self.longest,
+            theta, posterior = self._select(
+                likelihood, start=first, curvature=curvature, refine=refine, look_around=look_around
             )
-            theta, self.curvature_ = selected.point, selected.curvature
-            rho, z = likelihood.parameters(theta), likelihood.complete(theta)
-            freedom = likelihood.degrees_of_freedom
-            if likelihood.learns_nugget:
-                rho, nugget = rho[:-1], float(rho[-1])
+            if first is not None and likelihood.is_smoothed(posterior.factor, posterior.variance):
+                theta, posterior = self._select(likelihood)
+            if likelihood.is_smoothed(posterior.factor, posterior.variance):
+                logger.warning(
+                    "some %s differ at points too close together to tell apart: the model passes between them",
+                    self._exact,
+                )
+                likelihood.may_smooth = True
+                theta, posterior = self._select(likelihood, start=first)
             if self.selection != "ml":
                 objective = units.log_density(-likelihood.value(theta), len(z))
-        posterior = self._condition(
-            points, z, rho, mean=mean, variance=variance, nuggets=nugget, degrees_of_freedom=freedom
-        )
         if posterior.factor.nugget:
             logger.debug("the correlation matrix needed a nugget of %g", posterior.factor.nugget)
         self._set_posterior(posterior, units, X, y)
         if objective is not None:
             self.objective_ = objective
         return self
+
+    def _select(self, likelihood: ConcentratedLikelihood, **search: Any) -> tuple[FloatArray, Posterior]:
+        """The parameters that the likelihood selects, in log units, and the process given them."""
+        selected = select_lengthscales(
+            likelihood, n_starts=self.n_starts, shortest=self.shortest, longest=self.longest, **search
+        )
+        theta, self.curvature_ = selected.point, selected.curvature
+        parameters, nugget = likelihood.parameters(theta), likelihood.nugget
+        if nugget is None:
+            parameters, nugget = parameters[:-1], float(parameters[-1])
+        posterior = self._condition(
+            likelihood.X,
+            likelihood.complete(theta),
+            parameters,
+            mean=likelihood.mean,
+            variance=likelihood.variance,
+            nuggets=nugget,
+            degrees_of_freedom=likelihood.degrees_of_freedom,
+        )
+        return theta, posterior
 
     def _values_to_fit(self, y: FloatArray) -> FloatArray:
         """The values that set the units and enter the likelihood."""

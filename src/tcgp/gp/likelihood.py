@@ -14,7 +14,7 @@ from scipy.spatial.distance import pdist
 from tcgp._threads import cached_property
 from tcgp._typing import FloatArray, IntArray
 from tcgp.gp.kernels import correlation, correlation_and_slope
-from tcgp.gp.posterior import Factorization, factorize, solve_mean
+from tcgp.gp.posterior import EPSILON, Factorization, factorize, solve_mean
 
 __all__ = ["STORED", "ConcentratedLikelihood", "LengthscalePrior", "PooledPrior", "Prior", "evenly"]
 
@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 # Of a learned nugget, as a share of the process variance: at 1 half of the variance is called ripples.
 _NUGGET_RANGE = (1e-8, 1.0)
 _NUGGET_STARTS = (1e-6, 1e-3, 1e-1)
+
+# A nugget that rounding needs acts as noise: its variance is this share of that of the process. Where that is huge, the
+# likelihood is that of another model, whose mean does not pass through the data. A noise of this, in standard
+# deviations of the values, costs half a unit of NLL for each datum; a tenth of it costs a hundredth.
+_NOISE = 1e-3
+_MOST_NOISE = 1e-2  # more is smoothing
 
 # Numbers up to which the squared differences are kept: 32 MiB.
 STORED = 2**22
@@ -106,6 +112,10 @@ class ConcentratedLikelihood:
     with ``dNLL / dlog eta = eta/2 trace C``. The restricted likelihood, that of the contrasts of z, has n - 1 in
     the place of n, adds ``1/2 log(1'K^-1 1 / n)`` to the NLL and takes ``b b' / 1'b`` from C, ``b = K^-1 1``.
 
+    Where K has no Cholesky factor without a small nugget e, data in clusters can be likeliest with a variance so large
+    that ``e sigma^2``, a noise, explains them. ``e / (2 s^2) (z - m0)'K^-1(z - m0)`` is therefore added, with s a
+    thousandth of the standard deviation of z.
+
     Parameters
     ----------
     X : (n, d) array
@@ -149,6 +159,9 @@ class ConcentratedLikelihood:
         self.X, self.z, self.p, self.mean, self.variance = X, z, p, mean, variance
         self.nugget, self.prior = nugget, prior
         self.restricted: bool = restricted and mean is None
+        self.may_smooth = (
+            False  # whether a nugget that rounding needs is free, however much noise it amounts to
+        )
         self.n_evaluations = 0
         self.rounding = 0.0  # error of the last value with gradient: data in clusters make K nearly singular
         rows, columns = np.triu_indices(self.n, 1)
@@ -194,7 +207,7 @@ class ConcentratedLikelihood:
         K = self.correlation_matrix(theta)
         factor = factorize(K)
         _, quadratic = self._solve(K, factor)
-        nll = self._nll(quadratic, factor.log_determinant)[0]
+        nll = self._nll(quadratic, factor)[0]
         if self.restricted:
             nll += self._restriction(factor)[0]
         return nll if self.prior is None else nll + self.prior.penalty(self._kernel_parameters(theta))[0]
@@ -219,11 +232,13 @@ class ConcentratedLikelihood:
         K = self._matrix(k, nugget)
         factor = factorize(K)
         a, quadratic = self._solve(K, factor)
-        nll, variance = self._nll(quadratic, factor.log_determinant)
-        self.rounding = factor.rounding
+        nll, variance = self._nll(quadratic, factor)
+        price = self._price(factor)
+        self.rounding = factor.rounding + 0.5 * EPSILON * price * float(a @ a)
         restriction, b = self._restriction(factor) if self.restricted else (0.0, None)
         inverse = dpotri(factor.L, lower=1, overwrite_c=1)[0]
-        contrast = dsyr(-1.0 / variance, a, a=inverse, lower=1, overwrite_a=1)  # K^-1 - a a' / sigma^2
+        # K^-1 - a a' / sigma^2, and the price of a nugget
+        contrast = dsyr(-1.0 / variance - price, a, a=inverse, lower=1, overwrite_a=1)
         if b is not None:
             contrast = dsyr(-1.0 / b.sum(), b, a=contrast, lower=1, overwrite_a=1)
         gradient = slopes(contrast.T.ravel()[self._pairs])
@@ -276,14 +291,26 @@ class ConcentratedLikelihood:
         b = factor.solve(np.ones(self.n))
         return 0.5 * float(np.log(b.sum() / self.n)), b
 
-    def _nll(self, quadratic: float, log_determinant: float) -> tuple[float, float]:
-        """NLL and the variance it uses."""
+    def _nll(self, quadratic: float, factor: Factorization) -> tuple[float, float]:
+        """NLL, and the variance it uses."""
         n = self.degrees_of_freedom
         variance = self.variance
         if variance is None:
             variance = max(quadratic / n, np.finfo(float).tiny)
-        nll = 0.5 * (n * np.log(2.0 * np.pi * variance) + quadratic / variance + log_determinant)
-        return float(nll), variance
+        nll = 0.5 * (n * np.log(2.0 * np.pi * variance) + quadratic / variance + factor.log_determinant)
+        return float(nll + 0.5 * quadratic * self._price(factor)), variance
+
+    def _price(self, factor: Factorization) -> float:
+        """What the quadratic form costs where rounding needs a nugget: see `_NOISE`."""
+        return 0.0 if self.may_smooth or not factor.nugget else factor.nugget / self._noise_variance(_NOISE)
+
+    def is_smoothed(self, factor: Factorization, variance: float) -> bool:
+        """Whether the nugget that rounding needed is so much noise that the mean does not pass through the data."""
+        return factor.nugget * variance > self._noise_variance(_MOST_NOISE)
+
+    def _noise_variance(self, share: float) -> float:
+        """Variance of a noise of which the standard deviation is this share of that of the values."""
+        return max(share * float(self.z.std()), np.finfo(float).tiny ** 0.5) ** 2
 
 
 def evenly(items: IntArray, m: int) -> IntArray:

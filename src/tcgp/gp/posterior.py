@@ -16,6 +16,7 @@ from tcgp._typing import FloatArray
 from tcgp.gp.kernels import correlation, correlation_and_slope
 
 __all__ = [
+    "EPSILON",
     "Factorization",
     "LeaveOneOut",
     "ParametricPosterior",
@@ -32,7 +33,7 @@ Gradient = Callable[[FloatArray], FloatArray]
 
 # Points predicted at once: the (n, block) matrices stay in the cache for n of a few hundred.
 _BLOCK = 1024
-_EPSILON = float(np.finfo(float).eps)
+EPSILON = float(np.finfo(float).eps)
 _NUGGETS = (0.0, *(10.0**k for k in range(-15, 0)))
 
 
@@ -67,7 +68,7 @@ class Factorization:
     @property
     def rounding(self) -> float:
         """How well the logarithm of the determinant is known: each pivot up to the machine epsilon."""
-        return _EPSILON * float((self.L.diagonal() ** -2).sum())
+        return EPSILON * float((self.L.diagonal() ** -2).sum())
 
     def solve(self, b: FloatArray) -> FloatArray:
         """Return ``K^-1 b`` for b of shape (n,) or (n, m)."""
@@ -82,7 +83,7 @@ def factorize(K: FloatArray) -> Factorization:
     below n times the machine epsilon is rounding error, not a conditional variance: it counts as a failure.
     """
     n = K.shape[0]
-    smallest_pivot = n * _EPSILON
+    smallest_pivot = n * EPSILON
     for nugget in _NUGGETS:
         L = K.copy(order="F")
         if nugget:

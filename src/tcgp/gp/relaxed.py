@@ -11,7 +11,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from tcgp._typing import BoolArray, FloatArray
 from tcgp.gp.interpolator import Interpolator
 from tcgp.gp.likelihood import ConcentratedLikelihood, Prior, evenly
-from tcgp.gp.posterior import Factorization, factorize, solve_mean
+from tcgp.gp.posterior import EPSILON, Factorization, factorize, solve_mean
 from tcgp.gp.selection import LONGEST_RELAXED, SHORTEST, selection_prior
 from tcgp.gp.units import Units
 
@@ -19,7 +19,6 @@ __all__ = ["RelaxedGaussianProcess", "RelaxedLikelihood"]
 
 logger = logging.getLogger("tcgp")
 
-_EPSILON = float(np.finfo(float).eps)
 _MAX_PIVOTS = 60
 _MAX_STEPS = 1000
 _ROUGH_PIVOTS = 3
@@ -90,7 +89,7 @@ class RelaxedLikelihood(ConcentratedLikelihood):
         t, relaxed = self.threshold, self.relaxed
         K = _symmetric(K, factor.nugget)
         # The smallest pivot is about the inverse of the condition number: what a and the values are known to.
-        tolerance = max(1e-10, _EPSILON / float(factor.L.diagonal().min()) ** 2)
+        tolerance = max(1e-10, EPSILON / float(factor.L.diagonal().min()) ** 2)
         values = np.where(relaxed, t, self.z)
         settled = None if self._is_hard else self._pivot(K, values, tolerance)
         if settled is None and self._max_pivots == _MAX_PIVOTS:

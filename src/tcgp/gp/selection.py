@@ -89,9 +89,7 @@ _PART_DESCENTS = 5
 _COLD_ITERATIONS = 60
 # Iterations times n^3: some seconds. It is less than 12 iterations from n = 1186, and none from n = 2715.
 _REFINING_WORK = 2e10
-# Where an optimum is known, most descents end in it, or in another that is worse: fewer of them, each given up once it is
-# near, and what is left above it, in units of NLL, for a full one.
-_MOST_BESIDE, _HOPELESS_BESIDE = 4, 1.0
+_MOST_BESIDE = 4  # rough descents where an optimum is known: earlier looks have found it
 _SAME_BASIN = 0.5  # in log-lengthscale
 _LONG = float(np.log(20.0))
 
@@ -174,8 +172,7 @@ def select_lengthscales(
         n_rough = int(np.clip(scan.work * dim // n, *scan.descents))
         if warm is not None:
             n_rough = min(n_rough, _MOST_BESIDE)
-        hopeless = max(scan.hopeless, dim) if warm is None else _HOPELESS_BESIDE
-        given = {"n_rough": n_rough, "hopeless": hopeless, "always": scan.always}
+        given = {"n_rough": n_rough, "hopeless": max(scan.hopeless, dim), "always": scan.always}
         fresh = likelihood if warm is None else likelihood.part(n)  # a relaxed one remembers what it has met
         return _optima(fresh, candidates, bounds, n_starts, known=warm, **given)[0]
     # The optima of a part of the data are near those of a part three times as large, and of all in the end. Which of
@@ -225,32 +222,25 @@ def _optima(
     """
     clipped = [clip(candidate, bounds) for candidate in candidates]
     ranked = [*clipped[:always], *sorted(clipped[always:], key=likelihood.rough_value)]
-    rough = [_rough_descent(likelihood, candidate, bounds, known) for candidate in ranked[:n_rough]]
+    rough = sorted(
+        (_rough_descent(likelihood, candidate, bounds) for candidate in ranked[:n_rough]), key=_value
+    )
     optima, n_found = [] if known is None else [known], 0
-    for descent in sorted(rough, key=_value):
-        promising = not optima or descent.value < min(map(_value, optima)) + hopeless
+    for descent in rough:
+        promising = not n_found or descent.value < min(map(_value, optima)) + hopeless
         is_new = all(_far_apart(descent.point, optimum.point) for optimum in optima)
         if promising and is_new and n_found < n_starts:
-            gain, curvature = _GAIN if known is None else _WARM_GAIN, descent.curvature
-            optima.append(_descend(likelihood, descent.point, bounds, gain=gain, curvature=curvature))
+            curvature = descent.curvature
+            optima.append(_descend(likelihood, descent.point, bounds, gain=_GAIN, curvature=curvature))
             n_found += 1
     return sorted(optima, key=_value)
 
 
 def _rough_descent(
-    likelihood: ConcentratedLikelihood,
-    start: FloatArray,
-    bounds: Sequence[Interval],
-    known: Descent | None = None,
+    likelihood: ConcentratedLikelihood, start: FloatArray, bounds: Sequence[Interval]
 ) -> Descent:
-    """A few steps from ``start``; half of them if they lead to the ``known`` optimum."""
-    half = {"gain": _ROUGH_GAIN, "max_iterations": _ROUGH_ITERATIONS // 2}
-    if known is None:
-        return _descend(likelihood, start, bounds, gain=_ROUGH_GAIN, max_iterations=_ROUGH_ITERATIONS)
-    first = _descend(likelihood, start, bounds, **half)
-    if not _far_apart(first.point, known.point):
-        return first
-    return _descend(likelihood, first.point, bounds, **half, curvature=first.curvature)
+    """A few steps from ``start``."""
+    return _descend(likelihood, start, bounds, gain=_ROUGH_GAIN, max_iterations=_ROUGH_ITERATIONS)
 
 
 def _descend(

@@ -1,4 +1,4 @@
-"""Arrays and tables of users, checked at the door, and the box that a function is defined on."""
+"""Arrays, tables and seeds of users, checked at the door, and the box that a function is defined on."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from tcgp._text import plain, shorten
-from tcgp._typing import ArrayLike, Bounds, FloatArray
+from tcgp._typing import ArrayLike, Bounds, FloatArray, RandomState
 
-__all__ = ["as_floats", "check_bounds", "is_table", "without_nan"]
+__all__ = ["as_floats", "as_generator", "check_bounds", "is_table", "without_nan"]
 
 
 def check_bounds(bounds: Bounds, dim: int | None = None) -> FloatArray:
@@ -82,6 +82,16 @@ def without_nan(name: str, values: ArrayLike) -> FloatArray:
             f"{name} must have no NaN, got {shorten(plain(values), 100)}; leave failed evaluations out"
         )
     return array
+
+
+def as_generator(rng: RandomState) -> np.random.Generator:
+    """The generator of a seed, or the one given."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"rng must be an integer >= 0, a numpy.random.Generator or None, got {plain(rng)}"
+        ) from error
 
 
 def is_table(values: object) -> TypeGuard[Any]:

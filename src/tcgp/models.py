@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from tcgp._arrays import is_table
+from tcgp._arrays import as_generator, is_table
 from tcgp._text import plain
 from tcgp._typing import ArrayLike, FloatArray, RandomState
 from tcgp.criteria import formulas
@@ -55,13 +56,15 @@ class Prediction:
 
     def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
         """Central interval of probability ``level``: lower and upper ends, each of shape (m,)."""
-        if not 0.0 <= level <= 1.0:
-            raise ValueError(f"level must lie between 0 and 1, got {plain(level)}")
+        if not isinstance(level, numbers.Real) or not 0.0 <= level <= 1.0:
+            raise ValueError(f"level must be a number between 0 and 1, got {plain(level)}")
         return self.ppf(0.5 - 0.5 * level), self.ppf(0.5 + 0.5 * level)
 
     def sample(self, n: int, rng: RandomState = None) -> FloatArray:
         """Draw n values at each point, independently across points: shape (n, m)."""
-        return self.ppf(np.random.default_rng(rng).random((n, len(self.mean))))
+        if not isinstance(n, int | np.integer) or n < 0:
+            raise ValueError(f"n must be an integer >= 0, got {plain(n)}")
+        return self.ppf(as_generator(rng).random((n, len(self.mean))))
 
     def expected_improvement(self, best: float) -> FloatArray:
         """Expected improvement below ``best``."""

@@ -66,6 +66,22 @@ def test_samples_follow_the_predictive_law():
         assert np.abs(pits - (np.arange(20_000) + 0.5) / 20_000).max() < 1.95 / np.sqrt(20_000)
 
 
+def test_wrong_arguments_of_a_prediction_are_named():
+    problem, X, y = design()
+    prediction = tcgp.fit_model(X, y, "gp", bounds=problem.bounds).predict([[0.1, -0.9]])
+    for level in ("wide", None, 1.5):
+        with pytest.raises(ValueError, match="level must be a number between 0 and 1"):
+            prediction.interval(level)
+    for n in (-1, 1.5, "many"):
+        with pytest.raises(ValueError, match="n must be an integer >= 0"):
+            prediction.sample(n)
+    for rng in ("seed", -1, 1.5):
+        with pytest.raises(TypeError, match="rng must be an integer >= 0"):
+            prediction.sample(1, rng=rng)
+        with pytest.raises(TypeError, match="rng must be an integer >= 0"):
+            tcgp.fit_model(X, y, "bcrgp", bounds=problem.bounds, rng=rng)
+
+
 def test_laws_are_those_of_the_methods():
     problem, X, y = design()
     models = {method: tcgp.fit_model(X, y, method, bounds=problem.bounds, rng=0) for method in ALL}

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special
 from scipy.spatial.distance import pdist, squareform
 
-from tcgp._arrays import without_nan
+from tcgp._arrays import as_generator, without_nan
 from tcgp._text import plain
 from tcgp._typing import ArrayLike, FloatArray, RandomState
 from tcgp.laws import GeneralizedNormal
@@ -132,7 +132,7 @@ def sample_posterior(
         )
     if n_draws < 1:
         raise ValueError(f"n_draws must be at least 1, got {n_draws}")
-    rng = np.random.default_rng(rng)
+    rng = as_generator(rng)
     n = max(len(residuals), 2)
     log_abs = np.log(np.clip(np.abs(residuals), _SMALLEST_RESIDUAL, _LARGEST_RESIDUAL))
     exponents = n * weights / weights.sum()

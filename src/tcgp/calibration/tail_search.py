@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 import scipy  # scipy.optimize is loaded when it is first used: it takes a fifth of a second
 
-from tcgp._arrays import without_nan
+from tcgp._arrays import as_generator, without_nan
 from tcgp._text import plain
 from tcgp._threads import cached_property
 from tcgp._typing import ArrayLike, FloatArray, RandomState
@@ -147,7 +147,7 @@ def tail_law(
         law = GeneralizedNormal(*scan(problem, criterion, BETA_RANGE, SCALE_RANGE))
     else:
         objective = partial(selection_criterion, problem, criterion=criterion, supremum=supremum, ratio=ratio)
-        law = _paper_search(objective, np.random.default_rng(rng))
+        law = _paper_search(objective, as_generator(rng))
     return TailFit(law, criterion, threshold, problem)
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
+from tcgp._arrays import as_generator
 from tcgp._text import did_you_mean
 from tcgp._typing import RandomState
 from tcgp.optimizer import Optimizer, Settings, SpaceExhausted, check_positive_integer
@@ -118,7 +119,7 @@ class Solver:
         self.log = log
         self.n_initial = n_initial
         self.options = options
-        self._rng = np.random.default_rng(rng)
+        self._rng = as_generator(rng)
         self._show(None)
 
     def __call__(self, problem: Any) -> Result:

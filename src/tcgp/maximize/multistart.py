@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from tcgp._arrays import as_generator
 from tcgp._text import plain
 from tcgp._threads import single_threaded
 from tcgp._typing import ArrayLike, BoolArray, FloatArray, IntArray, RandomState
@@ -86,7 +87,7 @@ def maximize(
     """
     if dim < 1:
         raise ValueError(f"dim must be at least 1, got {plain(dim)}: a cube needs a coordinate")
-    generator = np.random.default_rng(rng)
+    generator = as_generator(rng)
     n_scan = 1920 + 32 * min(dim, 16) if n_scan is None else n_scan
     n_starts = _N_STARTS if n_starts is None else n_starts
     if not 1 <= n_starts <= n_scan:

@@ -17,6 +17,7 @@ from functools import partial
 import numpy as np
 import scipy  # scipy.optimize is loaded when it is first used: it takes a fifth of a second
 
+from tcgp._arrays import as_generator
 from tcgp._text import plain
 from tcgp._threads import single_threaded
 from tcgp._typing import ArrayLike, FloatArray, RandomState
@@ -138,7 +139,7 @@ def maximize(
         raise ValueError(f"dim must be at least 1, got {plain(dim)}: a cube needs a coordinate")
     if not 0.0 < p0 < 1.0:
         raise ValueError(f"p0 must lie strictly between 0 and 1, got {plain(p0)}")
-    generator = np.random.default_rng(rng)
+    generator = as_generator(rng)
     box = np.tile([0.0, 1.0], (dim, 1))
     if target is None:
         cloud = _follow_criterion(criterion, box, n_particles, max_sweeps, generator)

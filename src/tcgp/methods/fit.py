@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tcgp import calibration
-from tcgp._arrays import check_bounds
+from tcgp._arrays import as_generator, check_bounds
 from tcgp._quantiles import quantile
 from tcgp._text import plain
 from tcgp._typing import ArrayLike, Bounds, FloatArray, RandomState
@@ -158,7 +158,7 @@ def calibrate(
             y, weights, delta=delta, p_min=settings["p_min"], previous=previous
         )
     loo = interpolator.leave_one_out()
-    law = _select_law(recipe.law, y, loo, weights, threshold, np.random.default_rng(rng), settings)
+    law = _select_law(recipe.law, y, loo, weights, threshold, as_generator(rng), settings)
     return Model(method, interpolator, law, threshold, weights, loo, n_selected=len(y))
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tcgp._arrays import check_bounds
+from tcgp._arrays import as_generator, check_bounds
 from tcgp._text import plain
 from tcgp._typing import ArrayLike, Bounds, FloatArray, RandomState
 from tcgp.sampling.particles import Cloud, advance, uniform_cloud
@@ -166,7 +166,7 @@ def subset_simulation(
     if max_sweeps is not None and (not isinstance(max_sweeps, int | np.integer) or max_sweeps < 1):
         raise ValueError(f"max_sweeps must be a positive integer, or None, got {plain(max_sweeps)}")
     # A stream of its own: what the caller draws later from rng does not change what continue_to gives.
-    rng = np.random.default_rng(np.random.default_rng(rng).integers(2**32, size=4))
+    rng = np.random.default_rng(as_generator(rng).integers(2**32, size=4))
     cloud = uniform_cloud(lambda x: _values(fun, x), box, int(n_particles), rng)
     start = SubsetSimulation(
         threshold=math.inf,

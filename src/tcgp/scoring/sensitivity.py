@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tcgp._arrays import as_generator
 from tcgp._typing import FloatArray, IntArray, RandomState
 from tcgp.models import Model, SpaceModel
 from tcgp.scoring._arguments import check_model
@@ -136,7 +137,7 @@ def indices(fun: Any, d: int, n: int, rng: RandomState) -> tuple[FloatArray, Flo
         varies = float(np.ptp(fun(np.linspace(0.0, 1.0, n)[None])) > 0.0)
         return np.array([varies]), np.array([varies])
     with np.errstate(invalid="ignore", divide="ignore"):
-        result = sobol_indices(func=values, n=n, dists=[uniform()] * d, rng=np.random.default_rng(rng))
+        result = sobol_indices(func=values, n=n, dists=[uniform()] * d, rng=as_generator(rng))
     if constant:
         return np.zeros(d), np.zeros(d)
     first = np.clip(np.asarray(result.first_order).reshape(d), 0.0, 1.0)

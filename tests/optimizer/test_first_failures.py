@@ -96,6 +96,7 @@ def test_too_many_failures_stop_a_run_that_can_be_continued(tmp_path: Path) -> N
     result = tcgp.minimize(lambda x: 1 / 0, BOX, n_evals=20, max_failures=4, **options)
     assert (result.status, result.nfev, result.success) == (Status.FAILURES, 5, False)
     assert "max_failures = 4 allows: 5, the last one because: ZeroDivisionError" in result.message
+    assert result.message.count("the last one because") == 1
     stuck = tcgp.minimize(sum, BOX, n_evals=20, max_failures=4, **options)
     assert (stuck.status, stuck.nfev) == (Status.FAILURES, 5)
     fixed = tcgp.minimize(sum, BOX, n_evals=20, max_failures=5, **options)

@@ -296,6 +296,8 @@ def minimize(
     message = stopped
     if result.x is not None and not result.success:
         message += "; no evaluation keeps all constraints: x is the one that comes nearest to it"
+    elif status == Status.FAILURES and not result.success:  # the reason is given already
+        message += "; no evaluation succeeded"
     elif result.failures and not result.success:
         message += f"; no evaluation succeeded, the last one because: {result.failures[-1][1]}"
     result.update(

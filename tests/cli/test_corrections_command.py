@@ -52,6 +52,18 @@ def test_a_value_becomes_a_failure_and_back(journal, capsys):
     assert "best value   -3.5" in shown
 
 
+def test_a_reason_alone_is_corrected(journal, capsys):
+    assert main(["ask", str(journal)]) == 0
+    assert main(["tell", str(journal), "3", "--failed", "licence"]) == 0
+    assert main(["tell", str(journal), "3", "--correct", "--failed", "disk full", "--took", "2h"]) == 0
+    capsys.readouterr()
+    assert main(["status", str(journal)]) == 0
+    shown = capsys.readouterr().out
+    assert "1 x disk full   (run 3)" in shown
+    assert "corrected    id 3 in its reason or time" in shown
+    assert events(journal, "correct")[0]["seconds"] == 7200.0
+
+
 def test_the_refusals_name_the_option(journal, capsys):
     capsys.readouterr()
     assert main(["tell", str(journal), "1", "12.7"]) == 2

@@ -105,6 +105,29 @@ def test_correcting_to_the_same_changes_nothing(tmp_path):
     assert optimizer.history.corrections == []
 
 
+@pytest.mark.parametrize(
+    ("y", "told", "corrected"),
+    [(5.0, {"seconds": 10.0}, {"seconds": 7200.0}), (None, {"reason": "licence"}, {"reason": "disk full"})],
+)
+def test_a_duration_or_a_reason_alone_is_corrected(y, told, corrected, tmp_path):
+    optimizer = tcgp.Optimizer([(0.0, 1.0)], rng=0, journal=tmp_path / "run.jsonl")
+    optimizer.tell([0.5], y, **told)
+    optimizer.correct([0.5], y, **corrected)
+    for history in (optimizer.history, read_campaign(tmp_path / "run.jsonl").history):
+        (now,) = history.evaluations
+        assert {name: getattr(now, name) for name in corrected} == corrected
+        assert len(history.corrections) == 1
+        assert history.former(now) == []  # the outcome is what it was
+
+
+def test_a_failure_keeps_its_reason_unless_another_is_given():
+    optimizer = tcgp.Optimizer([(0.0, 1.0)], rng=0)
+    optimizer.tell([0.5], None, reason="disk full")
+    optimizer.correct([0.5], None, seconds=7200.0)
+    (now,) = optimizer.evaluations
+    assert (now.reason, now.seconds) == ("disk full", 7200.0)
+
+
 def test_the_wrong_value_told_again_is_refused_with_the_way_out():
     optimizer = started()
     x, y = optimizer.evaluations[3].x, optimizer.evaluations[3].y

@@ -123,7 +123,9 @@ def describe_corrections(campaign: Campaign) -> list[str]:
     for correction in campaign.history.corrections[-LONGEST_LIST:]:
         before, after = correction.before, correction.after
         which = json.dumps(named(campaign, after.x)) if after.id is None else f"id {after.id}"
-        lines.append(f"{which} from {before.outcome()} to {after.outcome()}")
+        is_detail = before.same_outcome(after)
+        what = "in its reason or time" if is_detail else f"from {before.outcome()} to {after.outcome()}"
+        lines.append(f"{which} {what}")
     n_more = len(campaign.history.corrections) - len(lines)
     return ([f"{n_more} earlier ones, which the journal has"] if n_more else []) + lines
 

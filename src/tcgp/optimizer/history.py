@@ -113,6 +113,10 @@ class Evaluation:
             return ours == theirs
         return ours.keys() == theirs.keys() and all(math.isclose(ours[name], theirs[name]) for name in ours)
 
+    def says_the_same(self, other: Evaluation) -> bool:
+        """Whether two evaluations of a point agree in all that is kept of them: outcome, reason and duration."""
+        return self.same_outcome(other) and (self.reason, self.seconds) == (other.reason, other.seconds)
+
     @property
     def _numbers(self) -> dict[str, float]:
         """The value, under an empty name, and the outputs; none of what failed."""
@@ -390,8 +394,9 @@ class History:
         return tuple(x) if isinstance(x, list | tuple | np.ndarray) else x
 
     def former(self, evaluation: Evaluation) -> list[Evaluation]:
-        """What was told at the point of an evaluation before it was corrected, in order."""
-        return [c.before for c in self.corrections if c.before.x == evaluation.x]
+        """What was told at the point of an evaluation before its outcome was corrected, in order."""
+        there = (c for c in self.corrections if c.before.x == evaluation.x)
+        return [c.before for c in there if not c.before.same_outcome(c.after)]
 
     def find_near(self, x: Point) -> Evaluation | None:
         """The evaluation at ``x``, or at a point of which ``x`` is a rounded copy."""

@@ -412,7 +412,7 @@ class Optimizer(Known):
         reason: str | Mapping[str, str] | None = None,
         seconds: float | None = None,
     ) -> None:
-        """Put right what was told of a point: another value, a value instead of a failure, or the reverse.
+        """Put right what was told of a point: another value, a value instead of a failure, the reverse, or details.
 
         The journal keeps what was told before, and so does ``history.corrections``. The model is fitted afresh.
 
@@ -423,7 +423,7 @@ class Optimizer(Known):
         y : float or mapping
             As in `tell`.
         reason : str or mapping, optional
-            As in `tell`.
+            As in `tell`; by default, with None for y, what was told.
         seconds : float, optional
             How long the evaluation took; by default what was told.
 
@@ -438,9 +438,10 @@ class Optimizer(Known):
         """
         before = self.history.to_correct(x_or_id)
         took = before.seconds if seconds is None else seconds
-        after = replace(Evaluation.of(before.x, y, reason, took, self.history.goals), id=before.id)
+        why = before.reason if y is None and reason is None else reason
+        after = replace(Evaluation.of(before.x, y, why, took, self.history.goals), id=before.id)
         self._check_open()
-        if after.same_outcome(before):
+        if after.says_the_same(before):
             return
         with self._kept({"event": "correct", **after.to_json()}):
             self.history.correct(before, after)

@@ -163,7 +163,7 @@ def _correct(history: History, known: Evaluation | None, evaluation: Evaluation)
         raise ValueError(
             f"a correction at {list(evaluation.x)!r}, where ask number {evaluation.id!r} was not told"
         )
-    if not known.same_outcome(evaluation):
+    if not known.says_the_same(evaluation):
         history.correct(known, evaluation)
 
 

@@ -89,6 +89,33 @@ def test_outputs_and_limits_follow():
     np.testing.assert_array_equal(optimizer.history.excesses[:, 0], [-160.0, -150.0])
 
 
+@pytest.mark.parametrize(
+    ("y", "why"),
+    [
+        ({"s": 0.5}, "the output 'm' is missing"),
+        ({"m": "hi", "s": 1.0}, "'hi' is not a number"),
+        (1.5, "no output 'm'"),
+    ],
+)
+def test_a_correction_without_an_output_is_refused(y, why, tmp_path):
+    path = tmp_path / "run.jsonl"
+    optimizer = tcgp.Optimizer({"a": (0.0, 1.0)}, objective="m", constraints=["s <= 1"], rng=0, journal=path)
+    optimizer.tell({"a": 0.5}, {"m": 1.0, "s": 2.0})
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=rf"outputs \['m', 's'\], or None for a failure, got .*{why}"):
+        optimizer.correct({"a": 0.5}, y)
+    assert path.read_bytes() == before
+    optimizer.correct({"a": 0.5}, y, reason="the solver diverged")
+    assert optimizer.evaluations[0].reason == "the solver diverged"
+
+
+def test_a_correction_to_a_text_is_refused():
+    optimizer = tcgp.Optimizer([(0.0, 1.0)], rng=0)
+    optimizer.tell([0.5], 1.0)
+    with pytest.raises(ValueError, match="y must be a number, or None for a failure, got 'low'"):
+        optimizer.correct([0.5], "low")
+
+
 def test_a_rounded_copy_of_the_point_will_do():
     optimizer = started()
     x = optimizer.evaluations[2].x

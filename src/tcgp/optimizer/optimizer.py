@@ -19,7 +19,7 @@ from tcgp import __version__
 from tcgp._arrays import is_table
 from tcgp._text import plain
 from tcgp._typing import RandomState
-from tcgp.goals import Goals, describe_point, parameter_names
+from tcgp.goals import NOT_FINITE, Goals, describe_point, parameter_names
 from tcgp.optimizer.history import Evaluation, History, Proposal, Retry, SpaceExhausted
 from tcgp.optimizer.journal import (
     DetachedJournal,
@@ -421,7 +421,7 @@ class Optimizer(Known):
         x_or_id : point or int
             A point that was told; or, as an integer, the number of its proposal.
         y : float or mapping
-            As in `tell`.
+            As in `tell`, but outputs that are missing or no numbers are refused: a failure is None, or has a reason.
         reason : str or mapping, optional
             As in `tell`; by default, with None for y, what was told.
         seconds : float, optional
@@ -440,6 +440,10 @@ class Optimizer(Known):
         took = before.seconds if seconds is None else seconds
         why = before.reason if y is None and reason is None else reason
         after = replace(Evaluation.of(before.x, y, why, took, self.history.goals), id=before.id)
+        if after.failed and y is not None and not reason and NOT_FINITE not in str(after.reason):
+            outputs = list(self.history.goals.outputs)
+            wanted = f"a mapping with the outputs {outputs!r}" if outputs else "a number"
+            raise ValueError(f"y must be {wanted}, or None for a failure, got {plain(y)}: {after.reason}")
         self._check_open()
         if after.says_the_same(before):
             return

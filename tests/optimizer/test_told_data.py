@@ -250,6 +250,16 @@ def test_values_that_are_not_enough_are_refused(wrong: dict, message: str) -> No
         minimize(lambda p: p["w"], {"w": (0, 1)}, n_evals=1, x0=TABLE, rng=0, **wrong)
 
 
+def test_values_of_other_rows_are_refused() -> None:
+    """Pandas matches rows by label, so values that were sorted belong to other points than their order says."""
+    given = {"bounds": {"w": (0, 1)}, "n_evals": 1, "x0": TABLE[["w"]], "rng": 0}
+    by_value = TABLE.sort_values("mass")["mass"]
+    with pytest.raises(ValueError, match=r"y0 must have the row labels of x0 .* got \[1, 0\]"):
+        minimize(lambda p: p["w"], y0=by_value, **given)
+    for y0 in (by_value.loc[TABLE.index], by_value.sort_index().to_numpy()):
+        assert minimize(lambda p: p["w"], y0=y0, **given).func_vals[:2].tolist() == [3.0, 2.0]
+
+
 def test_tell_takes_the_rows_of_a_table_and_no_mapping_of_columns() -> None:
     optimizer = Optimizer({"w": (0, 1)}, objective="mass", rng=0)
     optimizer.tell([[0.1], [0.2]], TABLE[["mass", "s"]])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tcgp._arrays import is_table
-from tcgp._text import did_you_mean, plain
+from tcgp._text import did_you_mean, plain, shorten
 from tcgp.goals import Goals, parameter_names
 from tcgp.optimizer.history import Evaluation, History
 from tcgp.optimizer.optimizer import Optimizer
@@ -137,14 +137,14 @@ class Given:
         if y0 is None:
             return cls(points, None)
         objective = None if goals is None else goals.objective
-        if is_table(y0):
-            y0 = _rows_of_frame(y0, objective)
-        array = np.atleast_1d(np.asarray(_as_list(y0), dtype=object))
+        answers = _rows_of_frame(y0, objective) if is_table(y0) else y0
+        array = np.atleast_1d(np.asarray(_as_list(answers), dtype=object))
         if array.size != max(array.shape):  # neither a row nor a column
             raise ValueError(f"y0 must be one value for each point, got an array of shape {array.shape}")
         values = array.ravel().tolist()
         if len(values) != len(points):
             raise ValueError(f"x0 and y0 must have equal lengths, got {len(points)} and {len(values)}")
+        _check_row_labels(x0, y0)
         for value in values:
             if value is not None and not isinstance(value, numbers.Real | Mapping):
                 raise ValueError(
@@ -177,6 +177,16 @@ def _rows_of_frame(frame: Any, objective: str | None) -> list[Any]:
             f"{plain(list(frame.columns))}"
         )
     return list(frame.iloc[:, 0])
+
+
+def _check_row_labels(x0: Any, y0: Any) -> None:
+    """Refuse values of pandas whose rows have other labels than the points, or another order."""
+    if is_table(x0) and hasattr(y0, "index") and hasattr(y0, "to_dict") and not x0.index.equals(y0.index):
+        points, values = (shorten(plain(list(rows.index)), 100) for rows in (x0, y0))
+        raise ValueError(
+            f"y0 must have the row labels of x0 in the same order, {points}, got {values}; take y0.loc[x0.index], or "
+            "y0.to_numpy() if the rows are in the same order"
+        )
 
 
 def _check_outputs(values: Sequence[Any], goals: Goals) -> None:

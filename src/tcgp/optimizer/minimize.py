@@ -153,7 +153,8 @@ def minimize(
         Points to evaluate first or, with ``y0``, points that have been evaluated already. The columns of a
         DataFrame are matched by name; other columns are ignored.
     y0 : float, list of floats, pandas.Series or pandas.DataFrame, optional
-        Values at ``x0``, or outputs in the columns of a DataFrame; these points do not count towards ``n_evals``.
+        Values at ``x0``, or outputs in the columns of a DataFrame; these points do not count towards ``n_evals``. If
+        both are of pandas, their row labels must be equal.
     rng : int, numpy.random.Generator or None
         Source of all randomness.
     callback : callable, optional

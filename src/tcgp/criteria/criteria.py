@@ -68,12 +68,14 @@ class LogExpectedImprovement:
         certain = np.flatnonzero(sd <= 0.0)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             a = (self.best - mean) / sd
-            a[certain] = 0.0
+            if len(certain):
+                a[certain] = 0.0
             log_g, rho = self._law.log_improvement_and_slope(a)
             value = np.log(sd) + log_g
             gradient = ((1.0 - a * rho) / sd)[:, None] * sd_gradient
             gradient -= (rho / sd)[:, None] * mean_gradient
-            value[certain] = np.log(np.maximum(self.best - mean[certain], 0.0))
+            if len(certain):
+                value[certain] = np.log(np.maximum(self.best - mean[certain], 0.0))
         differentiable = np.isfinite(gradient)
         if not differentiable.all():
             gradient[~differentiable.all(axis=1)] = 0.0

@@ -225,7 +225,7 @@ class Posterior:
         sd = np.sqrt(variance)
         w = dtrmm(1.0, self.L_inverse, v, lower=1, trans_a=1, overwrite_b=1).T  # (m, n): K^-1 k
         mean_gradient, half_reduction_gradient = gradient(self.a), gradient(w)
-        scale = np.divide(-self.variance, sd, out=np.zeros_like(sd), where=sd > 0.0)
+        scale = -self.variance / np.where(sd > 0.0, sd, np.inf)
         return mean, sd, mean_gradient, half_reduction_gradient * scale[:, None]
 
     def _correlation(self, X: FloatArray) -> FloatArray:

@@ -8,6 +8,7 @@ import numpy as np
 
 from tcgp._arrays import as_floats
 from tcgp._text import plain
+from tcgp._threads import cached_property
 from tcgp._typing import ArrayLike, BoolArray, FloatArray
 
 __all__ = [
@@ -21,6 +22,8 @@ __all__ = [
 # A point farther out than this, in widths of the box, has no correlation with any other; its squared distance
 # would overflow, and the correlation become NaN.
 _FARTHEST = 1e50
+# Values up to this size, and predictions of them, are far from the largest float.
+_MODERATE = 1e100
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,11 @@ class Units:
     y_magnitude: float
     y_center: float
     y_scale: float
+
+    @cached_property
+    def _is_unit_cube(self) -> bool:
+        """Whether X is in the unit cube as it is, as in an optimizer."""
+        return not self.x_low.any() and bool((self.x_width == 1.0).all())
 
     @classmethod
     def of(cls, X: FloatArray, y: FloatArray, bounds: FloatArray | None) -> Units:
@@ -60,16 +68,20 @@ class Units:
         return normalized - n * float(np.log(self.y_scale) + np.log(self.y_magnitude))
 
     def x_to_unit(self, X: FloatArray) -> FloatArray:
-        with np.errstate(over="ignore"):
-            scaled: FloatArray = (X - self.x_low) / self.x_width
-        np.maximum(scaled, -_FARTHEST, out=scaled)
-        return np.minimum(scaled, _FARTHEST, out=scaled)
+        if not self._is_unit_cube:
+            with np.errstate(over="ignore"):
+                X = (X - self.x_low) / self.x_width
+        return np.minimum(np.maximum(X, -_FARTHEST), _FARTHEST)
 
     def y_to_unit(self, y: FloatArray) -> FloatArray:
         return (y / self.y_magnitude - self.y_center) / self.y_scale
 
     def y_from_unit(self, z: FloatArray) -> FloatArray:
         """Values, at most the largest float: a prediction may lie beyond data that are near it."""
+        if (
+            self.y_magnitude < _MODERATE
+        ):  # searches ask for small batches, where clipping takes as long as the rest
+            return (z * self.y_scale + self.y_center) * self.y_magnitude
         largest = np.finfo(float).max
         with np.errstate(over="ignore"):
             return np.clip((z * self.y_scale + self.y_center) * self.y_magnitude, -largest, largest)
@@ -77,6 +89,13 @@ class Units:
 
 def check_points(X: ArrayLike, dim: int | None = None, name: str = "X") -> FloatArray:
     """Return X as a finite (n, d) array, or refuse it with a sentence."""
+    if (
+        type(X) is np.ndarray
+        and X.dtype == np.float64
+        and (X.ndim == 2 and X.shape[1] == dim)
+        and np.isfinite(X).all()
+    ):
+        return X  # the way of searches, which ask thousands of times
     try:
         array = as_floats(X)
     except (TypeError, ValueError, OverflowError) as error:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tcgp._typing import FloatArray
 
-__all__ = ["log_reflected_improvement", "reflected_improvement", "reflected_slope"]
+__all__ = ["log_reflected_improvement", "log_reflected_improvement_and_slope", "reflected_improvement"]
 
 
 def reflected_improvement(a: FloatArray, log_tail: FloatArray) -> FloatArray:
@@ -21,21 +21,27 @@ def reflected_improvement(a: FloatArray, log_tail: FloatArray) -> FloatArray:
 
 def log_reflected_improvement(a: FloatArray, log_tail: FloatArray) -> FloatArray:
     """log g(a), given log_tail = log g(−|a|)."""
-    if not np.any(a > 0.0):
+    positive = a > 0.0
+    if not positive.any():
         return log_tail
     with np.errstate(over="ignore", divide="ignore"):
         log_sum = np.log(np.exp(log_tail) + np.maximum(a, 0.0))
     # For a ≤ 0 the way through exp would lose what log_tail is there to keep.
-    out: FloatArray = np.where(a > 0.0, log_sum, log_tail)[()]
+    out: FloatArray = np.where(positive, log_sum, log_tail)[()]
     return out
 
 
-def reflected_slope(a: FloatArray, log_tail: FloatArray, tail_slope: FloatArray) -> FloatArray:
-    """F(a) / g(a), given log_tail = log g(−|a|) and tail_slope = F(−|a|) / g(−|a|)."""
+def log_reflected_improvement_and_slope(
+    a: FloatArray, log_tail: FloatArray, tail_slope: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """log g(a) and F(a) / g(a), given log_tail = log g(−|a|) and tail_slope = F(−|a|) / g(−|a|)."""
     positive = a > 0.0
     if not positive.any():
-        return tail_slope
+        return log_tail, tail_slope
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        g = np.exp(log_tail)
-        out: FloatArray = np.where(positive, (1.0 - tail_slope * g) / (g + np.maximum(a, 0.0)), tail_slope)
-    return out
+        g_tail = np.exp(log_tail)
+        g = g_tail + np.maximum(a, 0.0)
+        # For a ≤ 0 the way through exp would lose what log_tail is there to keep.
+        log_g: FloatArray = np.where(positive, np.log(g), log_tail)[()]
+        slope: FloatArray = np.where(positive, (1.0 - tail_slope * g_tail) / g, tail_slope)[()]
+    return log_g, slope

@@ -11,7 +11,11 @@ from tcgp._threads import cached_property
 from tcgp._typing import ArrayLike, BoolArray, FloatArray
 from tcgp.laws._gamma import gamma_q, log_gamma_q, log_gamma_spread, log_gamma_spread_and_ratio
 from tcgp.laws._levels import as_levels
-from tcgp.laws._reflection import log_reflected_improvement, reflected_improvement, reflected_slope
+from tcgp.laws._reflection import (
+    log_reflected_improvement,
+    log_reflected_improvement_and_slope,
+    reflected_improvement,
+)
 
 __all__ = ["GeneralizedNormal"]
 
@@ -129,8 +133,7 @@ class GeneralizedNormal:
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             log_spread, ratio = log_gamma_spread_and_ratio(self._a, x, np.abs(s))
             log_tail = log_spread + np.log(self.scale) - _LOG_2
-            slope = reflected_slope(a, log_tail, ratio / self.scale)
-        return log_reflected_improvement(a, log_tail), slope
+            return log_reflected_improvement_and_slope(a, log_tail, ratio / self.scale)
 
     def variance(self) -> FloatArray:
         """Γ(3/beta) / Γ(1/beta) · scale²."""

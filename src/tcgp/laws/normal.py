@@ -10,7 +10,11 @@ from scipy import special
 from tcgp._typing import ArrayLike, FloatArray
 from tcgp.laws._gamma import scaled_gamma
 from tcgp.laws._levels import as_levels
-from tcgp.laws._reflection import log_reflected_improvement, reflected_improvement, reflected_slope
+from tcgp.laws._reflection import (
+    log_reflected_improvement,
+    log_reflected_improvement_and_slope,
+    reflected_improvement,
+)
 
 __all__ = ["Normal"]
 
@@ -78,8 +82,7 @@ class Normal:
     def log_improvement_and_slope(self, a: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """`log_improvement` and its derivative Φ(a) / g(a)."""
         a = np.asarray(a, dtype=float)
-        log_tail, tail_slope = _tail_improvement(np.abs(a))
-        return log_reflected_improvement(a, log_tail), reflected_slope(a, log_tail, tail_slope)
+        return log_reflected_improvement_and_slope(a, *_tail_improvement(np.abs(a)))
 
     def variance(self) -> FloatArray:
         """One."""

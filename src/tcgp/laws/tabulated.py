@@ -11,7 +11,7 @@ from scipy import special
 from tcgp._threads import cached_property
 from tcgp._typing import ArrayLike, FloatArray
 from tcgp.laws._gamma import log_gamma_spread_and_ratio
-from tcgp.laws._reflection import log_reflected_improvement, reflected_slope
+from tcgp.laws._reflection import log_reflected_improvement, log_reflected_improvement_and_slope
 from tcgp.laws.base import Improvement, Law
 from tcgp.laws.generalized_normal import GeneralizedNormal
 
@@ -65,24 +65,29 @@ class TabulatedImprovement:
     def log_improvement_and_slope(self, a: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """`log_improvement` and its derivative."""
         a = np.asarray(a, dtype=float)
-        log_tail, slope = self._tail(a)
-        return log_reflected_improvement(a, log_tail), reflected_slope(a, log_tail, slope)
+        return log_reflected_improvement_and_slope(a, *self._tail(a))
 
     def _tail(self, a: FloatArray) -> tuple[FloatArray, FloatArray]:
         """log g(−|a|), and its derivative with respect to −|a|."""
         smallest, largest = self._range
-        r = np.minimum(np.maximum(np.abs(a) * (1.0 / self.scale), smallest), largest)
+        r = np.abs(a) * (1.0 / self.scale)
+        r = np.minimum(np.maximum(r, smallest), largest)
         log_r = np.log(r)
-        above = log_r > self._log_median
-        stretch = np.where(above, self.beta, 1.0)
-        position = (log_r - self._log_median) * stretch * (1.0 / _STEP) + _N_LEFT
+        zeta = log_r - self._log_median
+        above = zeta > 0.0
+        stretch = np.where(above, self.beta / _STEP, 1.0 / _STEP)
+        position = zeta * stretch + _N_LEFT
         cell = np.minimum(position, _N_LEFT + _N_RIGHT).astype(np.intp)
         u = position - cell
-        c0, c1, c2, c3 = self._coefficients.take(cell, axis=1)
+        coefficients = self._coefficients.take(cell, axis=0)
+        c0, c1, c2, c3 = (coefficients[..., i] for i in range(4))
+        c3u = c3 * u
+        log_tail = c0 + u * (c1 + u * (c2 + c3u))
+        rise = (c1 + u * (2.0 * c2 + 3.0 * c3u)) * stretch
         x = np.where(above, np.exp(self.beta * log_r), 0.0)
-        log_tail = c0 + u * (c1 + u * (c2 + u * c3)) - x
-        rise = (c1 + u * (2.0 * c2 + 3.0 * u * c3)) * stretch * (1.0 / _STEP) - self.beta * x
-        return log_tail, -rise / (r * self.scale)
+        log_tail -= x
+        rise -= self.beta * x
+        return log_tail, rise / (-self.scale * r)
 
     @cached_property
     def _log_median(self) -> float:
@@ -97,7 +102,7 @@ class TabulatedImprovement:
 
     @cached_property
     def _coefficients(self) -> FloatArray:
-        """Coefficients of the cubic of each cell in powers of the position in it, (4, cells)."""
+        """Coefficients of the cubic of each cell in powers of the position in it, (cells, 4)."""
         left = self._log_median + _STEP * np.arange(-_N_LEFT, 1)
         right = self._log_median + _STEP / self.beta * np.arange(_N_RIGHT + 1)
         log_r = np.concatenate([left, right])
@@ -110,6 +115,6 @@ class TabulatedImprovement:
         # The pair of nodes at the median, seen from either side, bounds no cell.
         start = np.delete(np.arange(len(log_r) - 1), _N_LEFT)
         rise, first, last = height[start + 1] - height[start], slope[start], slope[start + 1]
-        cells = np.stack([height[start], first, 3.0 * rise - 2.0 * first - last, first + last - 2.0 * rise])
+        cells = [height[start], first, 3.0 * rise - 2.0 * first - last, first + last - 2.0 * rise]
         beyond = np.array([height[-1], slope[-1], 0.0, 0.0])
-        return np.column_stack([cells, beyond])
+        return np.vstack([np.column_stack(cells), beyond])

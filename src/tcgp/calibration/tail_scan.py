@@ -44,11 +44,11 @@ _LOG_ABS_START, _LOG_ABS_STOP = -12.0, 14.0
 # Candidates spread evenly over the box, as many as the paper draws.
 _N_EVEN = 900
 # Cells of the grid that are refined, and how far apart they must be, in steps of the grid.
-_N_STARTS, _SEPARATION = 8, 1
+_N_STARTS, _SEPARATION = 5, 1
 # Cells among which they are chosen: each rules out eight others at most.
 _N_SORTED = 9 * _N_STARTS
 # The criterion is evaluated where its lower bound is at most this much above the best value of the grid.
-_MARGIN = 0.05
+_MARGIN = 0.02
 # Candidates of lowest bound that are evaluated first, and how many make a second sample of the rest worth it.
 _N_FIRST, _MANY = 48, 300
 
@@ -60,6 +60,8 @@ _LEVELS = ((3, (2.0, 0.35)), (2, (0.6, 0.35)), (2, (0.4, 0.35)), (2, (0.25, 0.35
 _TIE = 5e-4
 # How far apart two values must be, relative to the inverse of the excursion frequency, to be compared by tables.
 _TABLE_ERROR = 1e-4
+# Points nearer to each other than this, in log beta and nu, are one minimum: what a last patch resolves.
+_RESOLUTION = (0.01, 0.001)
 # With fewer observations below the threshold leaving points out costs more than it saves.
 _FEW = 8
 # Interpolated values may fall short of those they interpolate by about this much.
@@ -72,6 +74,7 @@ _LARGEST_LOG_ABS = 300.0
 _LARGEST_LOG = 300.0
 _SMALLEST, _LARGEST = np.exp(-50.0), np.exp(_LARGEST_LOG)
 _TINY = 1e-300
+_LOG_LEAST = -700.0
 
 
 def scan(problem: TailProblem, criterion: str, beta_range: Range, scale_range: Range) -> tuple[float, float]:
@@ -86,7 +89,8 @@ def scan(problem: TailProblem, criterion: str, beta_range: Range, scale_range: R
         patches = patches[np.argsort(patches.values - patches.handicap, kind="stable")[:survivors]]
     laws = laws_at(patches.best, grid.table)
     values = patches.values - patches.handicap
-    if values[1:].min(initial=np.inf) < values[0] + _TABLE_ERROR / objective.frequency:
+    apart = (np.abs(patches.best - patches.best[0]) > _RESOLUTION).any(axis=1)
+    if values[apart].min(initial=np.inf) < values[0] + _TABLE_ERROR / objective.frequency:
         values = selection_criterion(problem, laws, criterion) - patches.handicap
     best = np.argmin(values)
     beta, scale = np.ravel(laws.beta)[best], np.ravel(laws.scale)[best]
@@ -125,7 +129,7 @@ class _Objective:
 
     def __call__(self, log_kappa: FloatArray, log_neg_log_pit: FloatArray) -> FloatArray:
         # The clipping matters only to interpolated values.
-        return self.of_pit(log_kappa, np.exp(-np.exp(np.minimum(log_neg_log_pit, _LARGEST_LOG))))
+        return self.of_pit(log_kappa, _exp(-np.exp(np.minimum(log_neg_log_pit, _LARGEST_LOG))))
 
     def of_pit(self, log_kappa: FloatArray, pit: FloatArray) -> FloatArray:
         """Values (m,) at log κ (m,) and U (m, k)."""
@@ -180,7 +184,7 @@ class TabulatedProblem:
         """log κ and log(−log U) at m points."""
         n = len(self.signed_weights)
         log_tail = self._log_tail(points, self.log_abs)
-        kappa = (np.exp(log_tail[:, :n]) @ self.signed_weights + self.positive_weight) / self.frequency
+        kappa = (_exp(log_tail[:, :n]) @ self.signed_weights + self.positive_weight) / self.frequency
         return np.log(np.maximum(kappa, _TINY)), _clipped_log(-self._log_pit(log_tail[:, self.tail]))
 
     def log_pit(self, points: FloatArray) -> FloatArray:
@@ -198,8 +202,13 @@ class TabulatedProblem:
         k = len(self.tail) // 2
         log_cdf = log_tail
         if self.any_positive:
-            log_cdf = np.where(self.tail_positive, np.log1p(-np.exp(log_tail)), log_tail)
+            log_cdf = np.where(self.tail_positive, np.log1p(-_exp(log_tail)), log_tail)
         return np.minimum(log_cdf[:, :k] - log_cdf[:, k:], 0.0)
+
+
+def _exp(log_value: FloatArray) -> FloatArray:
+    """Exponential that does not underflow, which would take ten to a hundred times as long; e^-700 stands for zero."""
+    return np.exp(np.maximum(log_value, _LOG_LEAST))
 
 
 def _clipped_log(value: FloatArray) -> FloatArray:
@@ -287,7 +296,7 @@ def _starts(data: TabulatedProblem, objective: _Objective, grid: Grid) -> tuple[
     values = np.full(len(log_kappa), np.inf)
 
     def evaluate(some: IntArray) -> None:
-        values[some] = objective.of_pit(log_kappa[some], np.exp(data.log_pit(grid.candidates[some])))
+        values[some] = objective.of_pit(log_kappa[some], _exp(data.log_pit(grid.candidates[some])))
 
     if objective.bound is None:
         evaluate(np.arange(len(values)))

@@ -121,7 +121,7 @@ def test_many_pairs_give_what_kept_differences_give(monkeypatch):
 @mock.patch("tcgp.gp.likelihood.factorize")
 def test_a_nugget_that_rounding_needs_has_a_price(factorize, known):
     added = 1e-6
-    factorize.side_effect = lambda K: Factorization(
+    factorize.side_effect = lambda K, out: Factorization(
         np.asfortranarray(np.linalg.cholesky(K + np.tril(K, -1).T + added * np.eye(len(K)))), added
     )
     X, z = data()

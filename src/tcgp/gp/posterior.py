@@ -24,6 +24,7 @@ __all__ = [
     "estimate",
     "factorize",
     "solve_mean",
+    "triangular_inverse",
 ]
 
 if TYPE_CHECKING:
@@ -31,9 +32,10 @@ if TYPE_CHECKING:
 
 Gradient = Callable[[FloatArray], FloatArray]
 
-# Points predicted at once: the (n, block) matrices stay in the cache for n of a few hundred.
-_BLOCK = 1024
+# Numbers in a block of predictions, which stays in the cache: for n = 400, 0.66 of the time of 1024 points at once.
+_BLOCK = 2**16
 EPSILON = float(np.finfo(float).eps)
+_NOT_HALVED = 64  # rows
 _NUGGETS = (0.0, *(10.0**k for k in range(-15, 0)))
 
 
@@ -58,7 +60,7 @@ class LeaveOneOut:
 class Factorization:
     """Lower Cholesky factor of a correlation matrix, and the nugget it needed."""
 
-    L: FloatArray  # (n, n), Fortran order; only the lower triangle is meaningful
+    L: FloatArray  # (n, n), Fortran order
     nugget: float
 
     @cached_property
@@ -76,8 +78,8 @@ class Factorization:
         return x
 
 
-def factorize(K: FloatArray) -> Factorization:
-    """Cholesky with the smallest nugget of 0, 1e-15, 1e-14, … that works.
+def factorize(K: FloatArray, out: FloatArray | None = None) -> Factorization:
+    """Cholesky with the smallest nugget of 0, 1e-15, 1e-14, … that works; into ``out`` if there is one.
 
     ``K`` is a correlation matrix, or one with a nugget, in Fortran order, of which the lower triangle is read. A pivot
     below n times the machine epsilon is rounding error, not a conditional variance: it counts as a failure.
@@ -85,13 +87,32 @@ def factorize(K: FloatArray) -> Factorization:
     n = K.shape[0]
     smallest_pivot = n * EPSILON
     for nugget in _NUGGETS:
-        L = K.copy(order="F")
+        L = np.empty((n, n), order="F") if out is None else out
+        np.copyto(L, K)
         if nugget:
             L.T.ravel()[:: n + 1] += nugget
-        L, info = dpotrf(L, lower=1, overwrite_a=1, clean=0)
+        L, info = dpotrf(L, lower=1, overwrite_a=1)
         if info == 0 and L.diagonal().min() ** 2 > smallest_pivot:
             return Factorization(L, nugget)
     raise np.linalg.LinAlgError(f"the {n} x {n} correlation matrix has no Cholesky factor: NaN in the data?")
+
+
+def triangular_inverse(L: FloatArray) -> FloatArray:
+    """Inverse of a lower triangular matrix in Fortran order.
+
+    It is made from those of its two halves. LAPACK's own, as OpenBLAS has it, takes 1.3 times as long for n = 112 and
+    twice as long for n = 300.
+    """
+    n = len(L)
+    if n <= _NOT_HALVED:
+        inverse: FloatArray = dtrtri(L, lower=1)[0]
+        return inverse
+    m = n // 2
+    first, last = triangular_inverse(L[:m, :m]), triangular_inverse(L[m:, m:])
+    inverse = np.zeros((n, n), order="F")
+    inverse[:m, :m], inverse[m:, m:] = first, last
+    inverse[m:, :m] = dtrmm(-1.0, last, dtrmm(1.0, first, L[m:, :m], side=1, lower=1), lower=1)
+    return inverse
 
 
 def solve_mean(
@@ -186,8 +207,7 @@ class Posterior:
     @cached_property
     def L_inverse(self) -> FloatArray:
         """Explicit L^-1: products with it run at matrix-product speed, triangular solves do not."""
-        inverse: FloatArray = np.asfortranarray(np.tril(dtrtri(self.factor.L, lower=1)[0]))
-        return inverse
+        return triangular_inverse(self.factor.L)
 
     def _scale(self, X: FloatArray) -> FloatArray:
         """Points in coordinates in which correlations are a function of the distance."""
@@ -204,8 +224,9 @@ class Posterior:
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation at the rows of X, each of shape (m,)."""
         mean, reduction = np.empty(len(X)), np.empty(len(X))
-        for start in range(0, len(X), _BLOCK):
-            block = slice(start, start + _BLOCK)
+        size = max(128, _BLOCK // len(self.a))
+        for start in range(0, len(X), size):
+            block = slice(start, start + size)
             k = self._correlation(X[block])  # (m, n)
             mean[block] = k @ self.a
             v = dtrmm(1.0, self.L_inverse, k.T, lower=1, overwrite_b=1)  # (n, m)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ from scipy.spatial.distance import cdist, pdist, squareform
 
 from tcgp._text import plain
 from tcgp._threads import cached_property
-from tcgp._typing import ArrayLike, FloatArray
+from tcgp._typing import ArrayLike, FloatArray, IntArray
 from tcgp.gp.interpolator import ParametricInterpolator
 from tcgp.gp.kernels import correlation, correlation_and_slope
 from tcgp.gp.likelihood import STORED, ConcentratedLikelihood, PooledPrior
@@ -43,9 +44,15 @@ def linear_map(scales: FloatArray, links: FloatArray) -> FloatArray:
     Row i is ``(e_i + sum_j<i b_ij e_j) / rho_i``, with the links b row by row: every metric has one such form.
     """
     A = np.eye(len(scales))
-    A[np.tril_indices(len(scales), -1)] = links
+    A[_below_diagonal(len(scales))] = links
     A /= scales[:, None]
     return A
+
+
+@functools.lru_cache(maxsize=16)
+def _below_diagonal(dim: int) -> tuple[IntArray, IntArray]:
+    """Rows and columns of the entries below the diagonal of a (d, d) matrix."""
+    return np.tril_indices(dim, -1)
 
 
 @dataclass(frozen=True)
@@ -68,7 +75,7 @@ class RotatedPrior:
     dim: int
     n: int
 
-    @property
+    @cached_property
     def price(self) -> float:
         """What the links cost, in units of NLL."""
         return self._by_chance(n_parameters(self.dim)) - self._by_chance(self.dim)
@@ -116,7 +123,7 @@ class RotatedLikelihood(ConcentratedLikelihood):
         def slopes(weights: FloatArray) -> FloatArray:
             product = A @ self._second_moments(q * weights)
             by_link = -np.exp(-theta[: self.dim, None]) * product
-            return np.append(np.einsum("ij,ij->i", product, A), by_link[np.tril_indices(self.dim, -1)])
+            return np.append(np.einsum("ij,ij->i", product, A), by_link[_below_diagonal(self.dim)])
 
         return k, slopes
 
@@ -247,7 +254,7 @@ class RotatedGaussianProcess(ParametricInterpolator):
         return np.append(np.log(scaled[:dim]), scaled[dim:])
 
     def _start_units(self, units: Units) -> FloatArray:
-        rows, columns = np.tril_indices(len(units.x_width), -1)
+        rows, columns = _below_diagonal(len(units.x_width))
         return np.append(units.x_width, units.x_width[rows] / units.x_width[columns])
 
     def _product_with(self, lengthscales: FloatArray) -> FloatArray:

@@ -5,7 +5,8 @@ below the threshold. Both are smooth in (log beta, log lambda); the criterion, a
 
 1. κ on a grid of the box. Σ w_i Θ(a_i / lambda) is a correlation of the histogram of log|a_i| with a table
    of Θ, so that one small matrix product gives all of them, whatever the number of observations.
-2. The U_i and the criterion on the grid, but only where a lower bound that κ alone gives lets them matter.
+2. The U_i and the criterion on the grid, but only where a lower bound that κ alone gives lets them matter. All cells
+   of the grid see an observation at the same fraction of a bin, so that one interpolation in log|a| is enough.
 3. The best cells are refined together. Around each, κ and the U_i are evaluated at 3 × 3 nodes and
    interpolated to 9 × 9 points; the patch shrinks around the best point.
 
@@ -39,7 +40,7 @@ Fields: TypeAlias = tuple[FloatArray, FloatArray]
 _SHAPE = _N_BETA, _N_SCALE = 25, 40
 _N_CELLS = _N_BETA * _N_SCALE
 # Bins of log|a| per step of log lambda.
-_BINS_PER_STEP = 3
+_BINS_PER_STEP = 6
 _LOG_ABS_START, _LOG_ABS_STOP = -12.0, 14.0
 # Candidates spread evenly over the box, as many as the paper draws.
 _N_EVEN = 900
@@ -49,8 +50,10 @@ _N_STARTS, _SEPARATION = 5, 1
 _N_SORTED = 9 * _N_STARTS
 # The criterion is evaluated where its lower bound is at most this much above the best value of the grid.
 _MARGIN = 0.02
-# Candidates of lowest bound that are evaluated first, and how many make a second sample of the rest worth it.
-_N_FIRST, _MANY = 48, 300
+# Cells of lowest bound that are evaluated first.
+_N_FIRST = 48
+# Evenly spread candidates, of the lowest values interpolated between cells, among which the best is looked for.
+_N_LIKELY = 64
 
 # Half-widths of the first patches, along and across the valley; for each level, how many patches survive it
 # and by how much they shrink.
@@ -183,19 +186,17 @@ class TabulatedProblem:
     def fields(self, points: FloatArray) -> Fields:
         """log κ and log(−log U) at m points."""
         n = len(self.signed_weights)
-        log_tail = self._log_tail(points, self.log_abs)
+        log_tail = _log_tail(self.table.log_neg_log_q(points[:, 0], points[:, 1], self.log_abs))
         kappa = (_exp(log_tail[:, :n]) @ self.signed_weights + self.positive_weight) / self.frequency
         return np.log(np.maximum(kappa, _TINY)), _clipped_log(-self._log_pit(log_tail[:, self.tail]))
 
     def log_pit(self, points: FloatArray) -> FloatArray:
         """log U at m points; (m, k)."""
-        return self._log_pit(self._log_tail(points, self.log_abs[self.tail]))
+        return self.log_pit_of(self.table.log_neg_log_q(points[:, 0], points[:, 1], self.log_abs[self.tail]))
 
-    def _log_tail(self, points: FloatArray, log_abs: FloatArray) -> FloatArray:
-        """log Θ(−|r|) at m points and given log|r|."""
-        log_neg_log_q = self.table.log_neg_log_q(points[:, 0], points[:, 1], log_abs)
-        out: FloatArray = -np.exp(np.minimum(log_neg_log_q, _LARGEST_LOG)) - np.log(2.0)
-        return out
+    def log_pit_of(self, log_neg_log_q: FloatArray) -> FloatArray:
+        """log U from log(−log Q) at the values below the threshold and at the threshold, (m, 2k); (m, k)."""
+        return self._log_pit(_log_tail(log_neg_log_q))
 
     def _log_pit(self, log_tail: FloatArray) -> FloatArray:
         """log U from log Θ(−|r|) at the values and at the threshold, (m, 2k); (m, k)."""
@@ -204,6 +205,12 @@ class TabulatedProblem:
         if self.any_positive:
             log_cdf = np.where(self.tail_positive, np.log1p(-_exp(log_tail)), log_tail)
         return np.minimum(log_cdf[:, :k] - log_cdf[:, k:], 0.0)
+
+
+def _log_tail(log_neg_log_q: FloatArray) -> FloatArray:
+    """log Θ(−|r|) from log(−log Q)."""
+    out: FloatArray = -np.exp(np.minimum(log_neg_log_q, _LARGEST_LOG)) - np.log(2.0)
+    return out
 
 
 def _exp(log_value: FloatArray) -> FloatArray:
@@ -223,7 +230,9 @@ class Grid:
     table: TailTable
     bin_width: float
     n_bins: int
-    # Θ(−e^u) at the values u = log|a| − log lambda that bins and grid can meet, for each beta; (u, beta).
+    # log(−log 2Θ(−e^u)) and Θ(−e^u) at the values u = log|a| − log lambda that bins and grid can meet, for each beta;
+    # (u, beta).
+    log_neg_log_q: FloatArray
     tails: FloatArray
     # Candidates: the cells of a grid of log lambda and log beta, row by row, then the evenly spread points.
     candidates: FloatArray
@@ -233,10 +242,7 @@ class Grid:
 
     def log_kappa(self, data: TabulatedProblem) -> FloatArray:
         """log κ at every candidate, interpolated between cells at the evenly spread ones."""
-        n = len(data.signed_weights)
-        position = np.clip((data.log_abs[:n] - _LOG_ABS_START) / self.bin_width, 0.0, self.n_bins - 1.001)
-        left = position.astype(np.intp)
-        fraction = position - left
+        left, fraction = self._bins(data.log_abs[: len(data.signed_weights)])
         shift = _BINS_PER_STEP * (_N_SCALE - 1)
         histogram = np.bincount(
             np.concatenate([left, left + 1]) + shift,
@@ -247,7 +253,26 @@ class Grid:
         windows = np.lib.stride_tricks.sliding_window_view(histogram, len(self.tails))[::_BINS_PER_STEP]
         kappa = (windows @ self.tails + data.positive_weight) / data.frequency
         in_cells = np.log(np.maximum(kappa, _TINY)).ravel()
-        return np.append(in_cells, np.einsum("ij,ij->i", in_cells[self.corners], self.corner_weights))
+        return np.append(in_cells, self.interpolate(in_cells))
+
+    def log_pit(self, data: TabulatedProblem, cells: IntArray) -> FloatArray:
+        """log U at some cells; (m, k)."""
+        left, fraction = self._bins(data.log_abs[data.tail])
+        row, column = np.divmod(cells[:, None], _N_BETA)
+        below = (left + _BINS_PER_STEP * (_N_SCALE - 1 - row)) * _N_BETA + column
+        lower, upper = self.log_neg_log_q.take(below), self.log_neg_log_q.take(below + _N_BETA)
+        return data.log_pit_of(lower + fraction * (upper - lower))
+
+    def interpolate(self, in_cells: FloatArray) -> FloatArray:
+        """Values at the evenly spread candidates, from those in all cells."""
+        out: FloatArray = np.einsum("ij,ij->i", in_cells[self.corners], self.corner_weights)
+        return out
+
+    def _bins(self, log_abs: FloatArray) -> tuple[IntArray, FloatArray]:
+        """The bins on the left of values of log|a|, and how far these are on the way to the next."""
+        position = np.clip((log_abs - _LOG_ABS_START) / self.bin_width, 0.0, self.n_bins - 1.001)
+        left = position.astype(np.intp)
+        return left, position - left
 
 
 @lru_cache(maxsize=4)
@@ -275,6 +300,7 @@ def prepare_grid(beta_range: Range, scale_range: Range) -> Grid:
         table=table,
         bin_width=bin_width,
         n_bins=n_bins,
+        log_neg_log_q=np.ascontiguousarray(log_neg_log_q.T),
         tails=np.ascontiguousarray(tails.T),
         candidates=candidates,
         corners=cell[:, None] + np.array([0, 1, _N_BETA, _N_BETA + 1]),
@@ -293,26 +319,21 @@ def _evenly_spread(n: int, box: FloatArray) -> FloatArray:
 def _starts(data: TabulatedProblem, objective: _Objective, grid: Grid) -> tuple[FloatArray, FloatArray]:
     """The best of the evenly spread candidates, then the best cells of the grid; (m, 2), and values (m,)."""
     log_kappa = grid.log_kappa(data)
-    values = np.full(len(log_kappa), np.inf)
+    values = np.full(_N_CELLS, np.inf)
+    bound = np.zeros(_N_CELLS)
 
-    def evaluate(some: IntArray) -> None:
-        values[some] = objective.of_pit(log_kappa[some], _exp(data.log_pit(grid.candidates[some])))
+    def evaluate(cells: IntArray) -> None:
+        values[cells] = objective.of_pit(log_kappa[cells], _exp(grid.log_pit(data, cells)))
 
-    if objective.bound is None:
-        evaluate(np.arange(len(values)))
-    else:
-        bound = objective.bound(np.exp(log_kappa), objective.frequency)
-        first = np.argpartition(bound, _N_FIRST)[:_N_FIRST]
-        even = _N_CELLS + np.argmin(bound[_N_CELLS:])
-        evaluate(np.append(first, even))
-        rest = np.flatnonzero((bound <= values.min() + _MARGIN) & np.isinf(values))
-        if len(rest) > _MANY:
-            evaluate(rest[::4])
-            rest = rest[(bound[rest] <= values.min() + _MARGIN) & np.isinf(values[rest])]
-        evaluate(rest)
-    best_even = _N_CELLS + np.argmin(values[_N_CELLS:])
-    starts = np.append(best_even, _separated(values[:_N_CELLS]))
-    return grid.candidates[starts], values[starts]
+    if objective.bound is not None:
+        bound = objective.bound(np.exp(log_kappa[:_N_CELLS]), objective.frequency)
+        evaluate(np.argpartition(bound, _N_FIRST)[:_N_FIRST])
+    evaluate(np.flatnonzero((bound <= values.min() + _MARGIN) & np.isinf(values)))
+    guesses = grid.interpolate(np.where(np.isinf(values), bound, values))
+    likely = _N_CELLS + np.argpartition(guesses, _N_LIKELY)[:_N_LIKELY]
+    at_likely = objective.of_pit(log_kappa[likely], _exp(data.log_pit(grid.candidates[likely])))
+    best, cells = np.argmin(at_likely), _separated(values)
+    return grid.candidates[np.append(likely[best], cells)], np.append(at_likely[best], values[cells])
 
 
 def _separated(values: FloatArray) -> IntArray:

@@ -10,10 +10,11 @@ from scipy.linalg.lapack import dposv
 
 from tcgp._typing import BoolArray, FloatArray
 
-__all__ = ["Descent", "Interval", "Objective", "clip", "descend", "pack", "unpack"]
+__all__ = ["Descent", "GiveUp", "Interval", "Objective", "clip", "descend", "pack", "unpack"]
 
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
 Interval = tuple[float, float]
+GiveUp = Callable[[FloatArray, float, float], bool]
 
 _LONGEST_STEP = 2.0  # of one parameter; in log-lengthscales, a factor of 7
 _SUFFICIENT = 1e-4  # share of the decrease promised by the slope that a step must keep
@@ -22,6 +23,7 @@ _LEAST_CURVATURE = 0.05  # of a step, as a share of the one expected: less says 
 _DISTRUST = 0.7  # of a curvature that decided without a step to test it
 _MOST_IDLE = 2  # steps in a row that gain nothing, whatever was predicted: the rest is rounding
 _SETTLED = 1e-5  # largest slope of a minimum, where the curvature is unknown
+_STEPS_BEFORE_DOUBT = 2
 _MOST_PACKED = 30  # parameters: the list has 465 numbers
 
 
@@ -51,6 +53,7 @@ def descend(
     rounding: Callable[[], float] = lambda: 0.0,
     max_iterations: int = 200,
     curvature: FloatArray | None = None,
+    give_up: GiveUp | None = None,
 ) -> Descent:
     """Projected BFGS from ``start``.
 
@@ -72,6 +75,9 @@ def descend(
     max_iterations : int
     curvature : (k, k) array, optional
         That of an earlier descent of a similar objective.
+    give_up : callable, optional
+        Says of a point, its value and the predicted decrease whether to stop there. It is asked from the third step on:
+        before that predictions are guesses.
 
     Examples
     --------
@@ -100,6 +106,8 @@ def descend(
             predicted = np.inf if np.abs(gradient[free]).max() > _SETTLED else 0.0
         least = max(gain, rounding())
         if predicted < least:
+            break
+        if give_up is not None and n_steps >= _STEPS_BEFORE_DOUBT and give_up(x, value, predicted):
             break
         direction *= min(1.0, _LONGEST_STEP / float(np.abs(direction).max()))
         trial = _step(objective, x, value, gradient, direction, low, high, least)

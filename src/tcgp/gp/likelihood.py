@@ -144,6 +144,9 @@ class ConcentratedLikelihood:
     """
 
     optima = "some"  # how many there are, which says how to look for the best: "few", "some" or "many"
+    is_predictable = (
+        True  # whether the curvature of one optimum, and the gain that a descent predicts, say much
+    )
 
     def __init__(
         self,

@@ -98,6 +98,7 @@ class RotatedLikelihood(ConcentratedLikelihood):
     """
 
     optima = "few"  # thanks to its priors
+    is_predictable = False  # narrow bent valleys lead to its optima
 
     @property
     def other_bounds(self) -> list[tuple[float, float]]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from tcgp._text import plain
 from tcgp._typing import FloatArray
-from tcgp.gp.descent import Descent, Interval, clip, descend
+from tcgp.gp.descent import Descent, GiveUp, Interval, clip, descend
 from tcgp.gp.likelihood import ConcentratedLikelihood, LengthscalePrior, PooledPrior, Prior
 from tcgp.sampling.sobol import sobol
 
@@ -91,6 +91,8 @@ _COLD_ITERATIONS = 60
 _REFINING_WORK = 2e10
 _MOST_BESIDE = 4  # rough descents where an optimum is known: earlier looks have found it
 _SAME_BASIN = 0.5  # in log-lengthscale
+# A descent beside a known optimum is given up where so many times its predicted gain would not make it better.
+_HOPE = 4.0
 _LONG = float(np.log(20.0))
 
 
@@ -218,29 +220,52 @@ def _optima(
 ) -> list[Descent]:
     """Optima, the best first: a scan, a few steps from the best of it, and at most ``n_starts`` descents from there.
 
-    A ``known`` one is among them, and is not looked for again.
+    A ``known`` one is among them, and is not looked for again. Other optima are about as curved as this one, and
+    descents are given up that lead to it or will not come below it.
     """
     clipped = [clip(candidate, bounds) for candidate in candidates]
     ranked = [*clipped[:always], *sorted(clipped[always:], key=likelihood.rough_value)]
+    saves = known is not None and likelihood.is_predictable
+    nearby: dict[str, Any] = {}
+    if known is not None and saves:
+        known_point = known.point
+        nearby["give_up"] = lambda x, value, gain: not _far_apart(x, known_point)
+        if known.curvature is not None:
+            nearby["curvature"] = np.diag(known.curvature.diagonal())
     rough = sorted(
-        (_rough_descent(likelihood, candidate, bounds) for candidate in ranked[:n_rough]), key=_value
+        (_rough_descent(likelihood, candidate, bounds, **nearby) for candidate in ranked[:n_rough]),
+        key=_value,
     )
     optima, n_found = [] if known is None else [known], 0
     for descent in rough:
-        promising = not n_found or descent.value < min(map(_value, optima)) + hopeless
+        best = min(map(_value, optima), default=np.inf)
+        promising = not n_found or descent.value < best + hopeless
         is_new = all(_far_apart(descent.point, optimum.point) for optimum in optima)
         if promising and is_new and n_found < n_starts:
-            curvature = descent.curvature
-            optima.append(_descend(likelihood, descent.point, bounds, gain=_GAIN, curvature=curvature))
+            optima.append(
+                _descend(
+                    likelihood,
+                    descent.point,
+                    bounds,
+                    gain=_GAIN if known is None else _WARM_GAIN,
+                    curvature=descent.curvature,
+                    give_up=_will_not_reach(best) if saves else None,
+                )
+            )
             n_found += 1
     return sorted(optima, key=_value)
 
 
+def _will_not_reach(best: float) -> GiveUp:
+    """What gives up a descent that will hardly come below a value."""
+    return lambda x, value, gain: value - _HOPE * gain > best
+
+
 def _rough_descent(
-    likelihood: ConcentratedLikelihood, start: FloatArray, bounds: Sequence[Interval]
+    likelihood: ConcentratedLikelihood, start: FloatArray, bounds: Sequence[Interval], **options: Any
 ) -> Descent:
     """A few steps from ``start``."""
-    return _descend(likelihood, start, bounds, gain=_ROUGH_GAIN, max_iterations=_ROUGH_ITERATIONS)
+    return _descend(likelihood, start, bounds, gain=_ROUGH_GAIN, max_iterations=_ROUGH_ITERATIONS, **options)
 
 
 def _descend(

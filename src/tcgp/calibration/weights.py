@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from tcgp._arrays import without_nan
@@ -48,12 +50,20 @@ def design_weights(X_unit: ArrayLike, *, w_max: float | None = None) -> FloatArr
         raise ValueError(f"X_unit must have shape (n, d) with n >= 1, got shape {X.shape}")
     if w_max is not None and not w_max > 0.0:
         raise ValueError(f"w_max must be positive, or None for no clipping, got {w_max}")
-    # The kernel at zero distance is 1, so 1 <= density <= n: neither overflow nor a division by zero.
-    weights: FloatArray = 1.0 / np.exp(-0.5 * _squared_distances(_whitened(X))).sum(axis=1)
-    weights /= weights.sum()
+    weights = _weights(X.tobytes(), X.shape).copy()
     if w_max is not None:
         weights = np.minimum(weights, w_max / len(X))
         weights /= weights.sum()
+    return weights
+
+
+@functools.lru_cache(maxsize=1)  # the members of a portfolio ask for the same
+def _weights(design: bytes, shape: tuple[int, ...]) -> FloatArray:
+    """Weights of sum one, not clipped."""
+    X = np.frombuffer(design).reshape(shape)
+    # The kernel at zero distance is 1, so 1 <= density <= n: neither overflow nor a division by zero.
+    weights: FloatArray = 1.0 / np.exp(-0.5 * _squared_distances(_whitened(X))).sum(axis=1)
+    weights /= weights.sum()
     return weights
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -169,8 +170,7 @@ class ConcentratedLikelihood:
         )
         self.n_evaluations = 0
         self.rounding = 0.0  # error of the last value with gradient: data in clusters make K nearly singular
-        rows, columns = np.triu_indices(self.n, 1)
-        self._pairs = rows * self.n + columns  # positions of the pairs in a flat n x n matrix
+        self._pairs = _positions_of_pairs(self.n)
 
     @cached_property
     def _differences(self) -> SquaredDifferences:
@@ -322,6 +322,14 @@ class ConcentratedLikelihood:
     def _noise_variance(self, share: float) -> float:
         """Variance of a noise of which the standard deviation is this share of that of the values."""
         return max(share * float(self.z.std()), np.finfo(float).tiny ** 0.5) ** 2
+
+
+@functools.lru_cache(maxsize=1)  # the members of a portfolio have the same
+def _positions_of_pairs(n: int) -> IntArray:
+    """Positions of the pairs in a flat n x n matrix."""
+    rows, columns = np.triu_indices(n, 1)
+    positions: IntArray = rows * n + columns
+    return positions
 
 
 def evenly(items: IntArray, m: int) -> IntArray:

@@ -37,6 +37,8 @@ class RelaxedLikelihood(ConcentratedLikelihood):
     the plain likelihood at that solution (variable projection), so d numbers are searched instead of d + n.
     """
 
+    takes_nugget = False
+
     def __init__(
         self,
         X: FloatArray,

@@ -138,17 +138,24 @@ def test_nearly_dependent_data_get_the_smallest_nugget_recorded():
     assert np.isfinite(sd).all()
 
 
-def rugged_and_clustered():
-    """Values without any pattern at points half of which are in clusters about the lowest, as late in a run."""
+def rugged(X):
+    """Values without any pattern."""
+    return np.modf(1e4 * np.sin(1e4 * X.sum(axis=1)))[0]
 
-    def values(X):
-        return np.modf(1e4 * np.sin(1e4 * X.sum(axis=1)))[0]
 
+def noisy(X):
+    """A bowl, with ripples too short to be resolved."""
+    return ((X - 0.37) ** 2).sum(axis=1) + 1e-3 * rugged(X)
+
+
+def clustered(values, n=40, dim=2, closest=-3.0):
+    """Data half of which are in clusters about the lowest, as late in a run: from 10^closest on."""
     rng = np.random.default_rng(0)
-    spread = rng.random((20, 2))
+    spread = rng.random((n // 2, dim))
     lowest = spread[np.argsort(values(spread))[:5]]
-    scale = 10.0 ** rng.uniform(-3.0, -0.5, (20, 1))
-    near = np.clip(lowest[rng.integers(5, size=20)] + scale * rng.standard_normal((20, 2)), 0.0, 1.0)
+    scale = 10.0 ** rng.uniform(closest, -0.5, (n // 2, 1))
+    centre = lowest[rng.integers(5, size=n // 2)]
+    near = np.clip(centre + scale * rng.standard_normal((n // 2, dim)), 0.0, 1.0)
     X = np.vstack([spread, near])
     return X, values(X)
 
@@ -164,14 +171,14 @@ def rugged_and_clustered():
 )
 def test_the_nugget_that_rounding_needs_does_not_become_noise(model):
     # Lengthscales of 1000 boxes with a variance of 1e13 and a nugget of 1e-14 were likelier: white noise, in fact.
-    X, y = rugged_and_clustered()
+    X, y = clustered(rugged)
     model.fit(X, y, bounds=[(0, 1)] * 2)
     exact = model.y_ <= getattr(model, "threshold", np.inf)
     np.testing.assert_allclose(model.predict(X)[0][exact], y[exact], atol=1e-8)
 
 
 def test_lengthscales_that_would_make_it_noise_are_not_kept():
-    X, y = rugged_and_clustered()
+    X, y = clustered(rugged)
     cold = GaussianProcess().fit(X, y, bounds=[(0, 1)] * 2)
     kept = GaussianProcess().fit(X, y, bounds=[(0, 1)] * 2, start=[1000.0, 1000.0], refine=False)
     np.testing.assert_array_equal(kept.lengthscales_, cold.lengthscales_)
@@ -188,6 +195,40 @@ def test_a_jump_between_points_that_rounding_makes_one_is_smoothed_with_a_warnin
     mean, sd = gp.predict(new)
     assert np.abs(mean).max() < 10.0 * np.abs(y).max()
     assert np.isfinite(sd).all()
+
+
+@pytest.mark.parametrize(("level", "dim"), [(1.0, 1), (0.25, 2)], ids=["plain", "relaxed"])
+def test_ripples_in_tight_clusters_are_smoothed_with_a_warning(level, dim, caplog):
+    # The relaxed one had the shortest lengthscales: predictions were wrong by 130 standard deviations of the values.
+    X, y = clustered(noisy, 100, dim, closest=-7.0)
+    threshold = np.quantile(y, level)
+    model = GaussianProcess() if level == 1.0 else RelaxedGaussianProcess(threshold)
+    model.fit(X, y, bounds=[(0, 1)] * dim)
+    assert "too close together to tell apart" in caplog.text
+    new = np.random.default_rng(1).random((500, dim))
+    truth = ((new - 0.37) ** 2).sum(axis=1)
+    low = truth <= threshold
+    error = model.predict(new[low])[0] - truth[low]
+    assert np.sqrt(np.mean(error**2)) < 5e-3  # the ripples are of 1e-3
+
+
+def test_a_mean_that_rounding_alone_keeps_from_the_data_is_smoothed_with_a_warning(caplog):
+    # No nugget is needed here, but the sums that give the mean are rounded by half a standard deviation of the values.
+    X, y = clustered(rugged, dim=1, closest=-7.0)
+    gp = GaussianProcess().fit(X, y, bounds=[(0, 1)])
+    assert "too close together to tell apart" in caplog.text
+    mean, sd = gp.predict(np.random.default_rng(1).random((500, 1)))
+    assert np.abs(mean).max() <= np.abs(y).max()
+    assert sd.max() <= y.std()
+
+
+def test_smoothing_learns_its_nugget():
+    X, y = clustered(noisy, 100, 1, closest=-7.0)
+    smoothed = GaussianProcess().fit(X, y, bounds=[(0, 1)])
+    smooth = GaussianProcess(nugget=None).fit(X, y, bounds=[(0, 1)])
+    np.testing.assert_array_equal(smoothed.lengthscales_, smooth.lengthscales_)
+    assert smoothed.nugget_ == smooth.nugget_
+    assert smoothed.log_likelihood_ == smooth.log_likelihood_
 
 
 def test_warm_start_reaches_the_cold_optimum():

@@ -1,5 +1,6 @@
 """The relaxed Gaussian process."""
 
+import mpmath as mp
 import numpy as np
 import pytest
 
@@ -152,6 +153,42 @@ def test_descents_of_a_smooth_function_agree():
         for start in (None, [1.0, 1.0], [5.0, 2.0], [10.0, 5.0])
     ]
     assert np.ptp(likelihoods) < 1.0
+
+
+def exact_variance(model, digits=60):
+    """The likeliest variance, given the lengthscales and which relaxed values are at the threshold, in many digits."""
+    held = model.relaxed_values_ <= model.threshold
+    with mp.workdps(digits):
+        U = [[mp.mpf(float(u)) for u in row] for row in (model.X_ / model.lengthscales_)[held]]
+        z = mp.matrix([mp.mpf(float(value)) for value in model.relaxed_values_[held]])
+
+        def correlation(a, b):
+            r = mp.sqrt(5 * sum((s - t) ** 2 for s, t in zip(a, b, strict=True)))
+            return (1 + r + r * r / 3) * mp.exp(-r)
+
+        K = mp.matrix([[correlation(a, b) for b in U] for a in U]) + model.nugget_ * mp.eye(len(U))
+        solved, ones = mp.cholesky_solve(K, z), mp.cholesky_solve(K, mp.ones(len(U), 1))
+        a = solved - sum(solved) / sum(ones) * ones
+        return float((z.T * a)[0]) / len(model.y_)
+
+
+@pytest.mark.parametrize(("dim", "seed"), [(1, 1), (2, 0)])
+def test_rounding_of_relaxed_values_does_not_become_variance(dim, seed):
+    # Relaxed values are known to rounding, of which K^-1 made 43 and 132 times the variance of a plane.
+    rng = np.random.default_rng(seed)
+    spread = rng.random((20, dim))
+    lowest = spread[np.argsort(spread @ np.arange(1, dim + 1))[:5]]
+    scale = 10.0 ** rng.uniform(-5.0, -0.5, (20, 1))
+    near = lowest[rng.integers(5, size=20)] + scale * rng.standard_normal((20, dim))
+    X = np.vstack([spread, np.clip(near, 0.0, 1.0)])
+    y = X @ np.arange(1, dim + 1)
+    model = RelaxedGaussianProcess(np.quantile(y, 0.25), selection="pooled", shortest=1.0)
+    model.fit(X, y, bounds=[(0.0, 1.0)] * dim)
+    assert model.variance_ == pytest.approx(exact_variance(model), rel=0.5)
+    exact = y <= model.threshold
+    np.testing.assert_allclose(model.predict(X)[0][exact], y[exact], atol=1e-6 * y.std())
+    data = GaussianProcess(lengthscales=model.lengthscales_).fit(X, y, bounds=[(0.0, 1.0)] * dim)
+    assert model.log_likelihood_ > data.log_likelihood_
 
 
 @pytest.mark.parametrize(

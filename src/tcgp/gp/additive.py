@@ -52,6 +52,7 @@ class AdditiveLikelihood(ConcentratedLikelihood):
     Parameters ``theta`` are the d log-lengthscales of the product k, the d of the k_j, and the d logarithms of s_j.
     """
 
+    takes_nugget = False
     optima = "few"  # thanks to its priors
 
     @property

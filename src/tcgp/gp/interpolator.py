@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("tcgp")
 
 _LARGEST = float(np.finfo(float).max)
+_LARGEST_MISFIT = 1e-2  # of the mean at the data, in standard deviations of the values: more is smoothing
 
 
 class Interpolator:
@@ -161,15 +162,17 @@ class Interpolator:
             theta, posterior = self._select(
                 likelihood, start=first, curvature=curvature, refine=refine, look_around=look_around
             )
-            if first is not None and likelihood.is_smoothed(posterior.factor, posterior.variance):
+            largest = _LARGEST_MISFIT * float(z.std())
+            if first is not None and posterior.misfit > largest:
                 theta, posterior = self._select(likelihood)
-            if likelihood.is_smoothed(posterior.factor, posterior.variance):
+            if posterior.misfit > largest:
                 logger.warning(
                     "some %s differ at points too close together to tell apart: the model passes between them",
                     self._exact,
                 )
-                likelihood.may_smooth = True
-                theta, posterior = self._select(likelihood, start=first)
+                likelihood = likelihood.smoothing()
+                theta, posterior = self._select(likelihood)
+                self.curvature_ = None  # that of another likelihood
             if self.selection != "ml":
                 objective = units.log_density(-likelihood.value(theta), len(z))
         if posterior.factor.nugget:

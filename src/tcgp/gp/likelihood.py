@@ -31,7 +31,6 @@ _NUGGET_STARTS = (1e-6, 1e-3, 1e-1)
 # likelihood is that of another model, whose mean does not pass through the data. A noise of this, in standard
 # deviations of the values, costs half a unit of NLL for each datum; a tenth of it costs a hundredth.
 _NOISE = 1e-3
-_MOST_NOISE = 1e-2  # more is smoothing
 
 # Numbers up to which the squared differences are kept: 32 MiB.
 STORED = 2**22
@@ -144,6 +143,7 @@ class ConcentratedLikelihood:
     dominate at n of about 100.
     """
 
+    takes_nugget = True  # whether a nugget can be learned
     optima = "some"  # how many there are, which says how to look for the best: "few", "some" or "many"
     is_predictable = (
         True  # whether the curvature of one optimum, and the gain that a descent predicts, say much
@@ -204,6 +204,16 @@ class ConcentratedLikelihood:
         options = {"mean": self.mean, "variance": self.variance, "nugget": self.nugget}
         return type(self)(
             self.X[rows], self.z[rows], self.p, **options, prior=self.prior, restricted=self.restricted
+        )
+
+    def smoothing(self) -> ConcentratedLikelihood:
+        """The same for data that nothing passes through: with a learned nugget, or without the price of rounding."""
+        if not self.takes_nugget:
+            self.may_smooth = True
+            return self
+        options = {"mean": self.mean, "variance": self.variance, "nugget": None}
+        return ConcentratedLikelihood(
+            self.X, self.z, self.p, **options, prior=self.prior, restricted=self.restricted
         )
 
     def value(self, theta: FloatArray) -> float:
@@ -313,15 +323,9 @@ class ConcentratedLikelihood:
 
     def _price(self, factor: Factorization) -> float:
         """What the quadratic form costs where rounding needs a nugget: see `_NOISE`."""
-        return 0.0 if self.may_smooth or not factor.nugget else factor.nugget / self._noise_variance(_NOISE)
-
-    def is_smoothed(self, factor: Factorization, variance: float) -> bool:
-        """Whether the nugget that rounding needed is so much noise that the mean does not pass through the data."""
-        return factor.nugget * variance > self._noise_variance(_MOST_NOISE)
-
-    def _noise_variance(self, share: float) -> float:
-        """Variance of a noise of which the standard deviation is this share of that of the values."""
-        return max(share * float(self.z.std()), np.finfo(float).tiny ** 0.5) ** 2
+        if self.may_smooth or not factor.nugget:
+            return 0.0
+        return factor.nugget / max(_NOISE * float(self.z.std()), np.finfo(float).tiny ** 0.5) ** 2
 
 
 @functools.lru_cache(maxsize=1)  # the members of a portfolio have the same

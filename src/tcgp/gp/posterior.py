@@ -204,6 +204,12 @@ class Posterior:
             X, z, self.lengthscales, self.p, mean=self.mean, variance=self.variance, nuggets=nuggets
         )
 
+    @property
+    def misfit(self) -> float:
+        """By how much the mean misses the data, about: because of the nugget that rounding needs, and of large a."""
+        products = 0.25 * EPSILON * float(np.sqrt(len(self.a)) * np.linalg.norm(self.a))
+        return self.factor.nugget * float(np.abs(self.a).max()) + products
+
     @cached_property
     def L_inverse(self) -> FloatArray:
         """Explicit L^-1: products with it run at matrix-product speed, triangular solves do not."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from tcgp._typing import BoolArray, FloatArray
 from tcgp.gp.interpolator import Interpolator
 from tcgp.gp.likelihood import ConcentratedLikelihood, Prior, evenly
-from tcgp.gp.posterior import EPSILON, Factorization, factorize, solve_mean
+from tcgp.gp.posterior import EPSILON, Factorization, Posterior, factorize, solve_mean
 from tcgp.gp.selection import LONGEST_RELAXED, SHORTEST, selection_prior
 from tcgp.gp.units import Units
 
@@ -22,6 +23,9 @@ logger = logging.getLogger("tcgp")
 _MAX_PIVOTS = 60
 _MAX_STEPS = 1000
 _ROUGH_PIVOTS = 3
+# The variance of the solution is known to a quarter where K is nearly singular (against 60 digits): one that the
+# rounding of relaxed values has made larger by more than this factor is not kept.
+_LARGER = 1.5
 
 
 class RelaxedLikelihood(ConcentratedLikelihood):
@@ -36,6 +40,8 @@ class RelaxedLikelihood(ConcentratedLikelihood):
     By the envelope theorem the gradient with respect to the lengthscales is the one of
     the plain likelihood at that solution (variable projection), so d numbers are searched instead of d + n.
     """
+
+    takes_nugget = False
 
     def __init__(
         self,
@@ -77,12 +83,22 @@ class RelaxedLikelihood(ConcentratedLikelihood):
         K = self.correlation_matrix(theta)
         return self.project(K, factorize(K))[0]
 
+    def solution(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+        """The completed data given the log-lengthscales, ``a``, and the variance that makes them likeliest."""
+        K = self.correlation_matrix(theta)
+        completed, a, quadratic = self._solution(K, factorize(K))
+        return completed, a, quadratic / self.degrees_of_freedom
+
     def _solve(self, K: FloatArray, factor: Factorization) -> tuple[FloatArray, float]:
+        _, a, quadratic = self._solution(K, factor)
+        return a, quadratic
+
+    def _solution(self, K: FloatArray, factor: Factorization) -> tuple[FloatArray, FloatArray, float]:
         completed, a, converged = self.project(K, factor)
         if not converged:  # a bound from above: the completed vector is feasible
             _, a, quadratic = solve_mean(factor, completed)
-            return a, quadratic
-        return a, float(completed @ a)  # the mean drops out: 1'a = 0
+            return completed, a, quadratic
+        return completed, a, float(completed @ a)  # the mean drops out: 1'a = 0
 
     def project(self, K: FloatArray, factor: Factorization) -> tuple[FloatArray, FloatArray, bool]:
         """Completed values, ``a``, and whether the optimality conditions hold (block principal pivoting)."""
@@ -276,6 +292,17 @@ class RelaxedGaussianProcess(Interpolator):
         # Values above the threshold are only known to be above it: far ones must not set the scale.
         ceiling = self.threshold + 2.0 * max(self.threshold - float(y.min()), 0.0)
         return np.minimum(y, ceiling)
+
+    def _select(self, likelihood: ConcentratedLikelihood, **search: Any) -> tuple[FloatArray, Posterior]:
+        # Where K is nearly singular, a from the relaxed values is mostly their rounding: the solution knows it better.
+        theta, posterior = super()._select(likelihood, **search)
+        assert isinstance(likelihood, RelaxedLikelihood)
+        completed, a, variance = likelihood.solution(theta)
+        if 0.0 < _LARGER * variance < posterior.variance:
+            means = completed - posterior._correlation(posterior.X) @ a - posterior.factor.nugget * a
+            mean = float(means[~likelihood.relaxed].mean())
+            posterior = replace(posterior, z=completed, a=a, mean=mean, variance=variance)
+        return theta, posterior
 
     def _likelihood(
         self, points: FloatArray, z: FloatArray, units: Units, **options: Any

@@ -97,6 +97,7 @@ class RotatedLikelihood(ConcentratedLikelihood):
     Parameters ``theta`` are the d log-lengthscales and the d (d - 1) / 2 links of A: see `linear_map`.
     """
 
+    takes_nugget = False
     optima = "few"  # thanks to its priors
     is_predictable = False  # narrow bent valleys lead to its optima
 

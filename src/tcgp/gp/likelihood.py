@@ -145,9 +145,7 @@ class ConcentratedLikelihood:
 
     takes_nugget = True  # whether a nugget can be learned
     optima = "some"  # how many there are, which says how to look for the best: "few", "some" or "many"
-    is_predictable = (
-        True  # whether the curvature of one optimum, and the gain that a descent predicts, say much
-    )
+    is_predictable = True  # whether descents can rely on the curvature of another optimum, and on predicted gains
 
     def __init__(
         self,

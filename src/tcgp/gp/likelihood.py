@@ -145,7 +145,7 @@ class ConcentratedLikelihood:
 
     takes_nugget = True  # whether a nugget can be learned
     optima = "some"  # how many there are, which says how to look for the best: "few", "some" or "many"
-    is_predictable = True  # whether descents can rely on the curvature of another optimum, and on predicted gains
+    is_predictable = True  # whether the curvature of another optimum and predicted gains can be relied on
 
     def __init__(
         self,

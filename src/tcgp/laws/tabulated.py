@@ -5,6 +5,8 @@ An exact call costs ten times more, nearly all of it in handing small arrays fro
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from scipy import special
 
@@ -37,7 +39,12 @@ def tabulated(law: Law) -> Improvement:
     """
     if not isinstance(law, GeneralizedNormal) or np.ndim(law.beta) or np.ndim(law.scale):
         return law
-    return TabulatedImprovement(law) if _SHAPES[0] <= law.beta <= _SHAPES[1] and law.scale > 0.0 else law
+    return _table(law) if _SHAPES[0] <= law.beta <= _SHAPES[1] and law.scale > 0.0 else law
+
+
+@functools.lru_cache(maxsize=4)  # the search and the record of an iteration use the same table
+def _table(law: GeneralizedNormal) -> TabulatedImprovement:
+    return TabulatedImprovement(law)
 
 
 class TabulatedImprovement:

@@ -214,7 +214,7 @@ class Acquisition:
             "scale": getattr(model.law, "scale", None),
             "threshold": model.threshold,
             "best": best,
-            "log_ei": None if best is None else float(model.predict(u).log_expected_improvement(best)[0]),
+            "log_ei": None if best is None else float(_log_expected_improvement(model, best)(u)[0]),
         }
         if models.limits:
             numbers["log_feasible"] = float(sum(limit.predict(u).logcdf(0.0)[0] for limit in models.limits))
@@ -280,7 +280,7 @@ class Acquisition:
         weight = 1.0
         if self.settings.criterion == "ei":
             if best is not None:
-                criterion = LogExpectedImprovement(model, best, tabulated(model.law))
+                criterion = _log_expected_improvement(model, best)
         else:
             criterion, weight = LowerConfidenceBound(model, self.settings.epsilon), _standard_deviation(y)
         if models.limits:
@@ -357,6 +357,11 @@ class Acquisition:
             return smc.maximize
         y = self.history.successes[1]
         return partial(smc.maximize, target=smc.ImprovementProbability(model, y.max(), y.min()))
+
+
+def _log_expected_improvement(model: Model, best: float) -> LogExpectedImprovement:
+    """Log EI with the law's improvement from a table: searches ask for it many times, at few points."""
+    return LogExpectedImprovement(model, best, tabulated(model.law))
 
 
 def _finite_or_none(value: Any) -> Any:

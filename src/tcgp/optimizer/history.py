@@ -568,7 +568,7 @@ class History:
         """Whether an evaluation succeeded and keeps all limits, at a point that known constraints allow."""
         return (
             not evaluation.failed
-            and all(excess <= 0.0 for excess in self._excesses_of(evaluation))
+            and (not self.goals.limits or all(excess <= 0.0 for excess in self._excesses_of(evaluation)))
             and self._allows(evaluation.x)
         )
 

@@ -201,8 +201,18 @@ def test_occurrence_ratio_of_the_scan_is_that_of_thelaws_at() -> None:
     scanned = np.exp(grid.log_kappa(TabulatedProblem.of(problem, grid.table)))
     cells = np.arange(0, len(scanned), 7)
     exact = problem.occurrence_ratio(laws_at(grid.candidates[cells], grid.table))
-    # Θ is linear within bins of 6 % of |a|; where beta is large it bends within one.
+    # Θ is linear within bins of 3 % of |a|; where beta is large it bends within one.
     np.testing.assert_allclose(scanned[cells], exact, atol=0.01 / problem.excursion_frequency)
+
+
+def test_cells_of_the_grid_see_the_exact_tail_values() -> None:
+    problem = tail_problem(**leave_one_out_data(4))
+    grid = prepare_grid(BETA_RANGE, SCALE_RANGE)
+    cells = np.arange(0, 1000, 7)
+    scanned = np.exp(grid.log_pit(TabulatedProblem.of(problem, grid.table), cells))
+    exact = problem.thresholded_pit(laws_at(grid.candidates[cells], grid.table))
+    # log(-log 2Θ) is linear within bins of 3 % of |a|; where beta is large it bends within one.
+    np.testing.assert_allclose(scanned, exact, atol=0.01)
 
 
 def test_tabulated_fields_are_the_exact_ones() -> None:

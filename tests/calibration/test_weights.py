@@ -98,3 +98,11 @@ def test_a_bad_bound_is_refused() -> None:
 def test_points_with_nan_are_refused() -> None:
     with pytest.raises(ValueError, match="X_unit must have no NaN"):
         design_weights([[0.1], [np.nan]])
+
+
+def test_weights_that_the_caller_changes_are_not_those_of_the_next() -> None:
+    X = np.random.default_rng(0).random((20, 2))
+    first = design_weights(X)
+    kept = first.copy()
+    first[:] = 0.0
+    np.testing.assert_array_equal(design_weights(X), kept)

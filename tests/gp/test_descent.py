@@ -7,7 +7,7 @@ from scipy.optimize import minimize, rosen, rosen_der
 from tcgp import problems
 from tcgp.gp.descent import descend, pack, unpack
 from tcgp.gp.likelihood import ConcentratedLikelihood
-from tcgp.gp.selection import log_rho_bounds
+from tcgp.gp.selection import log_rho_bounds, select_lengthscales
 from tcgp.methods.fit import fit_model
 
 
@@ -189,3 +189,27 @@ def test_packed_curvatures_stay_positive_definite():
         )
     assert pack(np.array([[1.0, 2.0], [2.0, 1.0]])) == []
     assert unpack([]) is None
+
+
+def test_a_descent_is_given_up_from_the_third_step_on():
+    x, values = np.array([-1.2, 1.0, 0.5]), []
+
+    def give_up(x, value, gain):
+        values.append((value, gain))
+        return True
+
+    stopped = descend(lambda x: (rosen(x), rosen_der(x)), x, [(-5.0, 5.0)] * 3, give_up=give_up)
+    two_steps = descend(lambda x: (rosen(x), rosen_der(x)), x, [(-5.0, 5.0)] * 3, max_iterations=2)
+    assert len(values) == 1
+    assert values[0][1] > 0.0
+    assert stopped.value == two_steps.value
+
+
+@pytest.mark.parametrize(("name", "n"), [("goldstein-price", 30), ("goldstein-price", 60), ("ackley4", 60)])
+def test_looks_beside_a_known_optimum_find_what_looks_from_scratch_find(name, n):
+    """With fewer data the likelihood has many optima, and a look beside one makes fewer descents."""
+    likelihood, _ = likelihood_of(name, n)
+    scratch = select_lengthscales(likelihood, n_starts=2)
+    known = np.full(likelihood.dim, np.log(3.0))
+    beside = select_lengthscales(likelihood, n_starts=2, start=known, look_around=True)
+    assert beside.value < scratch.value + 1e-2

@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal
 
 from tcgp.gp.kernels import SMOOTHNESSES, correlation
 from tcgp.gp.likelihood import ConcentratedLikelihood
-from tcgp.gp.posterior import Factorization
+from tcgp.gp.posterior import Factorization, factorize, triangular_inverse
 from tcgp.gp.relaxed import RelaxedLikelihood
 
 
@@ -139,3 +139,24 @@ def test_a_nugget_that_rounding_needs_has_a_price(factorize, known):
     value, gradient = priced.value_and_gradient(LOG_RHO)
     assert value == pytest.approx(priced.value(LOG_RHO), rel=1e-12)
     np.testing.assert_allclose(gradient, central_difference(priced.value, LOG_RHO), rtol=1e-5)
+
+
+@pytest.mark.parametrize("n", [1, 2, 64, 65, 131, 300])
+def test_the_inverse_of_a_triangle_is_that_of_numpy(n):
+    """Also where it is made of the inverses of halves; above the diagonal it is zero."""
+    X = np.random.default_rng(n).random((n, 3))
+    L = factorize(correlation(cdist(X, X, "sqeuclidean") / 0.09, 2).T).L
+    inverse = triangular_inverse(L)
+    assert not np.triu(inverse, 1).any()
+    # Errors grow with the condition of L, here up to 1e4.
+    np.testing.assert_allclose(inverse, np.linalg.inv(L), rtol=0, atol=1e-10 * np.abs(inverse).max())
+
+
+def test_a_correlation_matrix_stays_as_it_is_when_another_is_made():
+    X, z = data()
+    likelihood = ConcentratedLikelihood(X, z, 2)
+    first = likelihood.correlation_matrix(LOG_RHO)
+    kept = first.copy()
+    likelihood.value_and_gradient(LOG_RHO + 1.0)
+    likelihood.correlation_matrix(LOG_RHO + 1.0)
+    np.testing.assert_array_equal(first, kept)

@@ -27,21 +27,23 @@ def shorten(text: str, length: int = 300) -> str:
 
 
 def plain(value: object) -> str:
-    """A value as Python writes it, numbers of NumPy like those of Python.
+    """A value as Python writes it, on one line, numbers of NumPy like those of Python.
 
     Examples
     --------
     >>> import numpy as np
     >>> from tcgp._text import plain
-    >>> plain([np.float64(0.5), 2]), plain("text")
-    ('[0.5, 2]', "'text'")
+    >>> plain([np.float64(0.5), 2]), plain("text"), plain(np.eye(2))
+    ('[0.5, 2]', "'text'", 'array([[1., 0.], [0., 1.]])')
     """
     import numpy as np
 
     if np.lib.NumpyVersion(np.__version__) < "2.0.0":
-        return repr(value)
-    with np.printoptions(legacy="1.25"):
-        return repr(value)
+        text = repr(value)
+    else:
+        with np.printoptions(legacy="1.25"):
+            text = repr(value)
+    return " ".join(text.split()) if "\n" in text else text
 
 
 def printable(text: str) -> str:

@@ -44,7 +44,8 @@ def search(criterion: object, region: Region, seed: int = 0, anchors: np.ndarray
     assert region.allows(ranked).all()
     assert [region.space.check(x) for x in ranked] == ranked
     assert len({tuple(x) for x in ranked}) == len(ranked)
-    assert np.all(np.diff(criterion(region.space.encode(ranked))) <= 0.0)
+    # Where the data lie close together, log EI of one point differs by up to 1e-8 between batches of points.
+    assert np.all(np.diff(criterion(region.space.encode(ranked))) <= 2e-8)
     return ranked
 
 

@@ -256,6 +256,8 @@ def test_values_of_other_rows_are_refused() -> None:
     by_value = TABLE.sort_values("mass")["mass"]
     with pytest.raises(ValueError, match=r"y0 must have the row labels of x0 .* got \[1, 0\]"):
         minimize(lambda p: p["w"], y0=by_value, **given)
+    with pytest.raises(ValueError, match=r"x0 in the same order, \[1, 0\], got \[0, 1\]"):
+        minimize(lambda p: p["w"], y0=TABLE["mass"], **{**given, "x0": TABLE[["w"]].loc[[1, 0]]})
     for y0 in (by_value.loc[TABLE.index], by_value.sort_index().to_numpy()):
         assert minimize(lambda p: p["w"], y0=y0, **given).func_vals[:2].tolist() == [3.0, 2.0]
 

@@ -146,7 +146,7 @@ class AdditivePosterior(ParametricPosterior):
     def _scaled_together(self) -> FloatArray:
         return np.ascontiguousarray(self.X / self.together)
 
-    def _correlation(self, X: FloatArray) -> FloatArray:
+    def correlation_with_data(self, X: FloatArray) -> FloatArray:
         return _correlation(X, self.X, self.together, self.apart, self.weights, self.p)
 
     def _correlation_and_gradient(self, X: FloatArray) -> tuple[FloatArray, Gradient]:

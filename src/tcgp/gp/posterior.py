@@ -233,7 +233,7 @@ class Posterior:
         size = max(128, _BLOCK // len(self.a))
         for start in range(0, len(X), size):
             block = slice(start, start + size)
-            k = self._correlation(X[block])  # (m, n)
+            k = self.correlation_with_data(X[block])  # (m, n)
             mean[block] = k @ self.a
             v = dtrmm(1.0, self.L_inverse, k.T, lower=1, overwrite_b=1)  # (n, m)
             reduction[block] = np.einsum("ij,ij->j", v, v)
@@ -255,7 +255,7 @@ class Posterior:
         scale = -self.variance / np.where(sd > 0.0, sd, np.inf)
         return mean, sd, mean_gradient, half_reduction_gradient * scale[:, None]
 
-    def _correlation(self, X: FloatArray) -> FloatArray:
+    def correlation_with_data(self, X: FloatArray) -> FloatArray:
         """Correlations of the rows of X with the data, of shape (m, n)."""
         return correlation(cdist(self._scale(X), self._scaled, "sqeuclidean"), self.p)
 

@@ -299,7 +299,7 @@ class RelaxedGaussianProcess(Interpolator):
         assert isinstance(likelihood, RelaxedLikelihood)
         completed, a, variance = likelihood.solution(theta)
         if 0.0 < _LARGER * variance < posterior.variance:
-            means = completed - posterior._correlation(posterior.X) @ a - posterior.factor.nugget * a
+            means = completed - posterior.correlation_with_data(posterior.X) @ a - posterior.factor.nugget * a
             mean = float(means[~likelihood.relaxed].mean())
             posterior = replace(posterior, z=completed, a=a, mean=mean, variance=variance)
         return theta, posterior

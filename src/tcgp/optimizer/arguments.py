@@ -180,13 +180,20 @@ def _rows_of_frame(frame: Any, objective: str | None) -> list[Any]:
 
 
 def _check_row_labels(x0: Any, y0: Any) -> None:
-    """Refuse values of pandas whose rows have other labels than the points, or another order."""
-    if is_table(x0) and hasattr(y0, "index") and hasattr(y0, "to_dict") and not x0.index.equals(y0.index):
-        points, values = (shorten(plain(list(rows.index)), 100) for rows in (x0, y0))
-        raise ValueError(
-            f"y0 must have the row labels of x0 in the same order, {points}, got {values}; take y0.loc[x0.index], or "
-            "y0.to_numpy() if the rows are in the same order"
-        )
+    """Refuse values of pandas whose rows have other labels than the points, or another order.
+
+    Values that are only numbered belong to the points in order, unless the points have the same numbers.
+    """
+    if not (is_table(x0) and hasattr(y0, "index") and hasattr(y0, "to_dict")) or x0.index.equals(y0.index):
+        return
+    labels, of_values = list(x0.index), list(y0.index)
+    if of_values == list(range(len(of_values))) and set(labels) != set(of_values):
+        return
+    points, values = (shorten(plain(rows), 100) for rows in (labels, of_values))
+    raise ValueError(
+        f"y0 must have the row labels of x0 in the same order, {points}, got {values}; take y0.loc[x0.index], or "
+        "y0.to_numpy() if the rows are in the same order"
+    )
 
 
 def _check_outputs(values: Sequence[Any], goals: Goals) -> None:

@@ -154,7 +154,7 @@ def minimize(
         DataFrame are matched by name; other columns are ignored.
     y0 : float, list of floats, pandas.Series or pandas.DataFrame, optional
         Values at ``x0``, or outputs in the columns of a DataFrame; these points do not count towards ``n_evals``. If
-        both are of pandas, their row labels must be equal.
+        both are of pandas and have row labels, these must be equal.
     rng : int, numpy.random.Generator or None
         Source of all randomness.
     callback : callable, optional

@@ -163,9 +163,7 @@ class ConcentratedLikelihood:
         self.X, self.z, self.p, self.mean, self.variance = X, z, p, mean, variance
         self.nugget, self.prior = nugget, prior
         self.restricted: bool = restricted and mean is None
-        self.may_smooth = (
-            False  # whether a nugget that rounding needs is free, however much noise it amounts to
-        )
+        self.may_smooth = False  # whether a nugget that rounding needs has no price
         self.n_evaluations = 0
         self.rounding = 0.0  # error of the last value with gradient: data in clusters make K nearly singular
         self._pairs = _positions_of_pairs(self.n)
@@ -323,7 +321,7 @@ class ConcentratedLikelihood:
         """What the quadratic form costs where rounding needs a nugget: see `_NOISE`."""
         if self.may_smooth or not factor.nugget:
             return 0.0
-        return factor.nugget / max(_NOISE * float(self.z.std()), np.finfo(float).tiny ** 0.5) ** 2
+        return factor.nugget / max(_NOISE * float(self.z.std()), math.sqrt(_TINY)) ** 2
 
 
 @functools.lru_cache(maxsize=1)  # the members of a portfolio have the same

@@ -225,13 +225,12 @@ def _optima(
     """
     clipped = [clip(candidate, bounds) for candidate in candidates]
     ranked = [*clipped[:always], *sorted(clipped[always:], key=likelihood.rough_value)]
-    saves = known is not None and likelihood.is_predictable
+    guide = known if likelihood.is_predictable else None
     nearby: dict[str, Any] = {}
-    if known is not None and saves:
-        known_point = known.point
-        nearby["give_up"] = lambda x, value, gain: not _far_apart(x, known_point)
-        if known.curvature is not None:
-            nearby["curvature"] = np.diag(known.curvature.diagonal())
+    if guide is not None:
+        nearby["give_up"] = _will_lead_to(guide.point)
+        if guide.curvature is not None:
+            nearby["curvature"] = np.diag(guide.curvature.diagonal())
     rough = sorted(
         (_rough_descent(likelihood, candidate, bounds, **nearby) for candidate in ranked[:n_rough]),
         key=_value,
@@ -249,11 +248,16 @@ def _optima(
                     bounds,
                     gain=_GAIN if known is None else _WARM_GAIN,
                     curvature=descent.curvature,
-                    give_up=_will_not_reach(best) if saves else None,
+                    give_up=None if guide is None else _will_not_reach(best),
                 )
             )
             n_found += 1
     return sorted(optima, key=_value)
+
+
+def _will_lead_to(point: FloatArray) -> GiveUp:
+    """What gives up a descent that has come near a point."""
+    return lambda x, value, gain: not _far_apart(x, point)
 
 
 def _will_not_reach(best: float) -> GiveUp:

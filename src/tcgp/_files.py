@@ -4,10 +4,35 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["sync_directory", "write_atomically"]
+__all__ = ["may_replace", "sync_directory", "write_atomically"]
+
+
+def may_replace(path: str | os.PathLike[str], is_ours: Callable[[bytes], bool]) -> bool:
+    """Return whether a file may be written there: nothing is there, or an empty file, or one that tcgp wrote.
+
+    A link is none of these, wherever it leads, and neither is a device or a pipe.
+
+    Parameters
+    ----------
+    path : path
+    is_ours : callable
+        Whether tcgp wrote a file with this content.
+    """
+    try:
+        status = os.lstat(path)
+    except OSError:  # nothing is there, or whoever writes there will say what is wrong
+        return True
+    if not stat.S_ISREG(status.st_mode):
+        return False
+    try:
+        return not status.st_size or is_ours(Path(path).read_bytes())
+    except OSError:
+        return False
 
 
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:

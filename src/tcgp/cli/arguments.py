@@ -230,6 +230,7 @@ def _add_demo(commands: Any) -> None:
         "--n-evals", type=_count, default=60, metavar="N", help="evaluations per run (default 60)"
     )
     parser.add_argument("--output", default="demo.png", metavar="FILE", help="picture (default demo.png)")
+    _add_force(parser)
     parser.set_defaults(module="tcgp.cli.demo")
 
 
@@ -251,6 +252,7 @@ def _add_minimize(commands: Any) -> None:
     )
     parser.add_argument("--report", metavar="FILE", help="HTML page to watch the run, such as run.html")
     parser.add_argument("--no-plots", action="store_true", help="do not draw pictures at the end")
+    _add_force(parser)
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument(
         "--dry-run", action="store_true", help="check the spec and show the first command, without running it"
@@ -341,6 +343,7 @@ def _add_status(commands: Any) -> None:
     )
     parser.add_argument("--json", action="store_true", help="as one JSON object")
     parser.add_argument("--csv", metavar="FILE", help="also write every run to a CSV file")
+    _add_force(parser)
     parser.set_defaults(module="tcgp.cli.status")
 
 
@@ -360,6 +363,7 @@ def _add_report(commands: Any) -> None:
         "--output", metavar="FILE", help="page to write (default: next to the journal, with suffix .html)"
     )
     parser.add_argument("--study", metavar="NAME", help="study in that storage, if there are several")
+    _add_force(parser)
     parser.add_argument(
         "--refresh",
         type=_duration,
@@ -391,6 +395,7 @@ def _add_diagnose(commands: Any) -> None:
         help="box of the parameters (default: the range of the data); NAME=LOW:HIGH:log for a logarithmic scale",
     )
     parser.add_argument("--plot", metavar="FILE", help="picture, such as calibration.png")
+    _add_force(parser)
     parser.set_defaults(module="tcgp.cli.diagnose")
 
 
@@ -449,6 +454,14 @@ def _add_plan_choices(parser: argparse.ArgumentParser, iterations: str) -> None:
         "--maximizer",
         choices=("multistart", "smc"),
         help="of the criterion (default: multistart, but the paper's with --as-published, fifty times as slow)",
+    )
+
+
+def _add_force(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="also replace files that tcgp did not write, never journals or specs",
     )
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from tcgp._typing import FloatArray
 from tcgp.cli.console import DONE, UsageError, format_table, note, relative, show
-from tcgp.cli.pictures import can_draw, new_figure, save
+from tcgp.cli.pictures import can_draw, is_picture, new_figure, save
+from tcgp.cli.replacing import check_replaceable
 
 if TYPE_CHECKING:
     from tcgp.optimizer.result import Result
@@ -30,6 +31,7 @@ def run(options: argparse.Namespace) -> int:
     folder = os.path.dirname(os.path.abspath(options.output))
     if not os.path.isdir(folder):
         raise UsageError(f"there is no directory {folder!r} for the picture; choose another --output")
+    check_replaceable(options.output, "the picture", is_picture, force=options.force)
     problem = get(PROBLEM)
     print(
         f"Goldstein-Price, 2 parameters, minimum {problem.minimum:g}: {options.n_evals} evaluations, "

@@ -13,7 +13,8 @@ import numpy as np
 from tcgp._typing import FloatArray
 from tcgp.cli.campaigns import read
 from tcgp.cli.console import DONE, UsageError, note, relative, show
-from tcgp.cli.pictures import can_draw, new_figure, save
+from tcgp.cli.pictures import can_draw, is_picture, new_figure, save
+from tcgp.cli.replacing import check_replaceable
 from tcgp.cli.tables import bookkeeping, column_of, is_missing, number, read_table
 from tcgp.optimizer.journal import is_journal
 from tcgp.space import Categorical, Dimension, Point, Real, Space
@@ -56,6 +57,8 @@ def run(options: argparse.Namespace) -> int:
     from tcgp.methods.fit import fit_model
     from tcgp.scoring import diagnose, diagnose_limit
 
+    if options.plot is not None:
+        check_replaceable(options.plot, "the picture", is_picture, force=options.force)
     if _is_journal(options.data) and options.method is None and options.delta is None:
         return _diagnose_run(options)
     data = _data_of_journal(options) if _is_journal(options.data) else _data_of_csv(options)

@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tcgp._files import write_atomically
+from tcgp._files import may_replace
 from tcgp._text import quote
 from tcgp.cli.campaigns import (
     check_spec,
@@ -35,7 +35,7 @@ from tcgp.cli.console import (
     show,
     signals_interrupt,
 )
-from tcgp.cli.pictures import can_draw, new_figure, save
+from tcgp.cli.pictures import can_draw, is_picture, new_figure, save
 from tcgp.cli.report import check_writable
 from tcgp.cli.spec import EXAMPLE, Program, Spec, load_spec, program_of
 from tcgp.optimizer import Campaign, Evaluation, JournalError, Optimizer
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
         _show_plan(spec, journal, simulator)
         return DONE
     if options.report is not None:
-        check_writable(options.report)
+        check_writable(options.report, force=options.force)
     simulator = _prepare(spec, journal, simulator)
     if options.try_once:
         from tcgp.cli.trial import try_once
@@ -112,7 +112,7 @@ def run(options: argparse.Namespace) -> int:
         note(f"the same command goes on where this one stopped: tcgp minimize {options.spec}")
         return INTERRUPTED
     if not options.no_plots:
-        _draw(result, journal.parent)
+        _draw(result, journal.parent, force=options.force)
     stuck = result.status in (Status.WORKERS, Status.FAILURES, Status.UNREAD)
     found = campaign.history.best is not None and not stuck
     return DONE if found else WITHOUT_SUCCESS
@@ -160,7 +160,7 @@ def _crew(spec: Spec, simulator: Simulator) -> Crew:
 
 def _prepare(spec: Spec, journal: Path, simulator: Simulator) -> Simulator:
     """Make the directory of the journal, and see whether a journal there is of this spec; who makes its runs."""
-    from tcgp.cli.reread import read_again
+    from tcgp.cli.reread import keep_spec, read_again
 
     try:
         journal.parent.mkdir(parents=True, exist_ok=True)
@@ -169,7 +169,7 @@ def _prepare(spec: Spec, journal: Path, simulator: Simulator) -> Simulator:
         if not journal.exists() or not journal.stat().st_size:
             check_not_rescued(journal)
             _refuse_if_emptied(journal, copy)
-            write_atomically(copy, spec.path.read_bytes())
+            keep_spec(spec.path, copy)
             return simulator
         check_spec(spec, journal)
         _note_what_is_there(spec, journal)
@@ -312,7 +312,7 @@ def _describe_best(label: str, campaign: Campaign, evaluation: Evaluation, simul
     ]
 
 
-def _draw(result: Result, directory: Path) -> None:
+def _draw(result: Result, directory: Path, *, force: bool) -> None:
     """Save pictures, if there is something to draw and something to draw with."""
     if result.x is None:
         return
@@ -322,6 +322,11 @@ def _draw(result: Result, directory: Path) -> None:
     names = []
     try:
         for name, figure in _figures(result):
+            if not (force or may_replace(directory / name, is_picture)):
+                note(
+                    f"{relative(directory / name)!r} was not written by tcgp, and is replaced only with --force"
+                )
+                continue
             save(figure, directory / name)
             names.append(relative(directory / name))
     except Exception as error:  # the run is over and safe: no picture is worth a traceback

@@ -7,8 +7,10 @@ import os
 import time
 from pathlib import Path
 
+from tcgp._files import may_replace
 from tcgp.cli.campaigns import find_journal, read
 from tcgp.cli.console import DONE, UsageError, note, relative, show
+from tcgp.cli.replacing import check_replaceable
 from tcgp.cli.studies import load_study
 
 __all__ = ["check_writable", "run"]
@@ -24,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("--study is for the URL of an Optuna storage, such as sqlite:///trials.db")
     journal = find_journal(options.journal)
     output = Path(options.output) if options.output else journal.with_suffix(".html")
-    check_writable(output)
+    check_writable(output, force=options.force)
     size = journal.stat().st_size if journal.exists() else 0
     _write(journal, output, options.refresh)
     show(f"report       {relative(output)}")
@@ -44,7 +46,7 @@ def _report_study(options: argparse.Namespace) -> int:
     if options.refresh is not None:
         raise UsageError("--refresh follows journals, not studies: give the command again")
     output = Path(options.output or "study.html")
-    check_writable(output)
+    check_writable(output, force=options.force)
     study, _ = load_study(options.journal, options.study)
     try:
         report_from_study(study, output)
@@ -54,17 +56,18 @@ def _report_study(options: argparse.Namespace) -> int:
     return DONE
 
 
-def check_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse a place where no page can be written, or where another kind of file is, before anything is run for it."""
-    from tcgp.report.writer import may_replace
+def check_writable(path: str | os.PathLike[str], *, force: bool) -> None:
+    """Refuse a place where no page can be written, before anything is run for it; with ``force``, make room there."""
+    from tcgp.report.page import is_page
 
     directory = os.path.dirname(os.path.abspath(path))
     if os.path.isdir(path) or not os.access(directory, os.W_OK):
         raise UsageError(
             f"the report {str(path)!r} cannot be written there; name a file in a directory that exists"
         )
-    if not may_replace(path):
-        raise UsageError(f"the report must be a new file or an HTML page, got another file, {str(path)!r}")
+    check_replaceable(path, "the report", is_page, force=force)
+    if not may_replace(path, is_page):
+        os.unlink(path)
 
 
 def _write(journal: Path, output: Path, refresh: float | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from tcgp.optimizer.workers import Outcome
 from tcgp.programs import Simulator
 from tcgp.programs.crew import outcome_again, run_name
 
-__all__ = ["read_again"]
+__all__ = ["keep_spec", "read_again"]
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def read_again(spec: Spec, journal: Path, simulator: Simulator, copy: Path) -> N
         # Last: whoever is killed before reads them once more, and finds nothing to correct.
         is_something_read = any(not reading.after.failed for reading in readings)
         if is_something_read or not gone:  # else the spec may be what is wrong
-            _keep(spec.path, copy)
+            keep_spec(spec.path, copy)
     has_changed = is_known or any(reading.differs for reading in readings)
     if readings and has_changed:
         note(f"the spec has changed where values are: {_summary(readings)}")
@@ -138,10 +139,16 @@ def _summary(readings: Sequence[_Reading]) -> str:
     )
 
 
-def _keep(spec: Path, copy: Path) -> None:
-    """Put the spec in the place of its copy, which is kept under another name."""
-    if copy.is_file():
+def keep_spec(spec: Path, copy: Path) -> None:
+    """Put the spec in the place of its copy; another file there is kept under another name."""
+    content = spec.read_text(encoding="utf-8-sig").encode()
+    if os.path.lexists(copy):
+        if copy.is_file() and not copy.is_symlink() and copy.read_bytes() == content:
+            return
         names = (f"{copy.stem}-{i}.toml" for i in itertools.count(1))
-        former = next(path for name in names if not (path := copy.with_name(name)).exists())
-        shutil.copyfile(copy, former)
-    write_atomically(copy, spec.read_text(encoding="utf-8-sig"))
+        former = next(path for name in names if not os.path.lexists(path := copy.with_name(name)))
+        if copy.is_symlink():
+            copy.rename(former)
+        else:  # without a moment in which there is no copy
+            shutil.copyfile(copy, former)
+    write_atomically(copy, content)

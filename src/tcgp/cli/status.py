@@ -8,7 +8,7 @@ import io
 import json
 import math
 import os
-import stat
+import re
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -28,8 +28,8 @@ from tcgp.cli.campaigns import (
     read,
 )
 from tcgp.cli.console import DONE, UsageError, show
+from tcgp.cli.replacing import check_replaceable
 from tcgp.optimizer import Campaign, Evaluation
-from tcgp.optimizer.journal import is_journal
 from tcgp.optimizer.kept_file import is_in_use
 
 __all__ = ["run"]
@@ -40,8 +40,7 @@ def run(options: argparse.Namespace) -> int:
     journal = find_journal(options.journal)
     campaign = read(journal)
     if options.csv is not None:
-        _check_replaceable(options.csv, journal)
-        _write_csv(campaign, options.csv)
+        _write_csv(campaign, options.csv, force=options.force)
     activity = _Activity.of(journal, campaign)
     if options.json:
         show(json.dumps({**_facts(campaign), **asdict(activity)}))
@@ -154,15 +153,7 @@ def _point(campaign: Campaign, evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
-def _check_replaceable(path: str, journal: Path) -> None:
-    """Refuse a table in the place of a journal or of a spec, which nobody could restore."""
-    same = os.path.exists(path) and os.path.samefile(path, journal)
-    if same or is_journal(path) or (path.endswith(".toml") and os.path.exists(path)):
-        what = "spec" if path.endswith(".toml") else "journal"
-        raise UsageError(f"--csv must name a new file or a table, got the {what} {path!r}")
-
-
-def _write_csv(campaign: Campaign, path: str) -> None:
+def _write_csv(campaign: Campaign, path: str, *, force: bool) -> None:
     """One row per evaluation; cells are empty where there is no value."""
     from tcgp.optimizer.result import columns_of, rows_of  # loads SciPy
 
@@ -171,10 +162,22 @@ def _write_csv(campaign: Campaign, path: str) -> None:
     writer.writerow(columns_of(campaign.history))
     writer.writerows(row.values() for row in rows_of(campaign.history))
     try:
-        is_special = os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode)
-        if is_special:  # /dev/stdout must stay what it is
+        if _is_output(path):
+            print(table.getvalue(), end="")
+        elif os.path.exists(path) and not os.path.isfile(path):  # a pipe, which must stay what it is
             Path(path).write_text(table.getvalue(), encoding="utf-8", newline="")
         else:
+            check_replaceable(path, "--csv", _is_table, force=force)
             write_atomically(path, table.getvalue())
     except OSError as error:
         raise UsageError(f"{path!r} cannot be written: {error.strerror}") from None
+
+
+def _is_output(path: str) -> bool:
+    """Whether this is our standard output by one of its names, wherever that leads."""
+    return path in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1") and os.path.exists(path)
+
+
+def _is_table(content: bytes) -> bool:
+    """Whether this is a table that this command wrote."""
+    return re.match(rb"id_*,[^\r\n]*,reason_*,seconds_*\r?\n", content) is not None

@@ -104,6 +104,8 @@ class Simulator:
             )
         for argument in self.command[1:]:
             Template.parse(argument)
+        for name in ("runs", "base"):  # absolute from here on: the process may change its directory
+            object.__setattr__(self, name, os.path.abspath(getattr(self, name)))
         if self.timeout is not None and not self.timeout > 0.0:
             raise ValueError(f"timeout must be a positive number of seconds, got {plain(self.timeout)}")
         if isinstance(self.outputs, str) and self.outputs != "json":

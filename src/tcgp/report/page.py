@@ -12,7 +12,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["embed", "render"]
+__all__ = ["embed", "is_page", "render"]
+
+_MARKS = (b'<main id="report"></main>', b'<script type="application/json" id="data">{')  # of every page
 
 # Inside a script element HTML knows no escapes but looks for "</script" and "<!--"; JSON can say these
 # characters otherwise. All else that could disturb (U+2028, lone surrogates) json.dumps escapes itself.
@@ -57,6 +59,11 @@ def render(data: Mapping[str, Any]) -> str:
     }
     # In one pass, so that nothing is replaced inside what was put in.
     return re.sub("@([A-Z]+)@", lambda match: parts[match[1]], _asset("report.html"))
+
+
+def is_page(content: bytes) -> bool:
+    """Return whether `render` wrote this, in any version."""
+    return content.startswith(b"<!DOCTYPE html>") and all(mark in content for mark in _MARKS)
 
 
 @cache

@@ -33,7 +33,7 @@ def report_from_study(
     study : optuna.Study
         With one objective.
     path : str or os.PathLike
-        File to write: a new one, or an HTML page, which is replaced.
+        File to write: a new one, or an earlier report, which is replaced.
     method : str
         Model of the trials; see `tcgp.fit_model`. The default is the paper's, for any sampler.
     title : str, optional

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import logging
 import os
 import re
@@ -11,18 +10,17 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tcgp._files import write_atomically
+from tcgp._files import may_replace, write_atomically
 from tcgp._text import plain
 from tcgp.optimizer import Optimizer
 from tcgp.optimizer.journal import JournalError, read_journal
 from tcgp.report.data import State, report_data
-from tcgp.report.page import render
+from tcgp.report.page import is_page, render
 
 __all__ = [
     "HEARTBEAT",
     "Reporter",
     "check_place",
-    "may_replace",
     "renew",
     "report_from_journal",
     "report_from_optimizer",
@@ -77,7 +75,7 @@ class Reporter:
     ) -> None:
         _check_apart(path, optimizer)
         check_place(path)
-        self.path = Path(path)
+        self.path = Path(os.path.abspath(path))  # the user's function may change the directory
         self._optimizer, self._n_evals = optimizer, n_evals
         self._begun = time.monotonic()
         self._spent = 0.0
@@ -106,7 +104,7 @@ class Reporter:
         """Say now and then that the run is at work, however long an evaluation takes."""
         while not self._ended.wait(HEARTBEAT):
             with self._written:
-                if not self._ended.is_set() and self.path.exists():
+                if not self._ended.is_set() and self.path.is_file() and may_replace(self.path, is_page):
                     self._guarded(lambda: renew(self.path))
 
     def _look_up_software(self) -> None:
@@ -124,6 +122,7 @@ class Reporter:
                 fit=fit,
             )
             with self._written:
+                check_place(self.path)  # somebody may have put another file there since
                 write_atomically(self.path, render(data))
         finally:
             self._spent += time.monotonic() - start
@@ -140,31 +139,16 @@ class Reporter:
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
-    """Refuse a report that is a directory or in none that exists, and one that would replace another kind of file."""
+    """Refuse a report that is a directory or in none that exists, or would replace what tcgp did not write."""
     place = Path(path)
     if place.is_dir() or not place.absolute().parent.is_dir():
         raise ValueError(
             f"report must be a file in a directory that exists, got {plain(str(path))}; create the directory first"
         )
-    if not may_replace(path):
-        raise ValueError(f"report must be a new file or an HTML page, got another file, {plain(str(path))}")
-
-
-def may_replace(path: str | os.PathLike[str]) -> bool:
-    """Whether a page may be written there: nothing is there, or an HTML page, or an empty file.
-
-    A journal or a spec is none of these, and nobody could restore it.
-    """
-    if not os.path.exists(path):
-        return True
-    if not os.path.isfile(path):  # a device or a pipe, which a file would replace
-        return False
-    try:
-        with open(path, "rb") as file:
-            start = file.read(256).removeprefix(codecs.BOM_UTF8).lstrip().lower()
-    except OSError:
-        return False
-    return not start or start.startswith((b"<!doctype html", b"<html"))
+    if not may_replace(path, is_page):
+        raise ValueError(
+            f"report must be a new file or a page that tcgp wrote, got another file, {plain(str(path))}"
+        )
 
 
 def _check_apart(path: str | os.PathLike[str], optimizer: Optimizer) -> None:
@@ -183,7 +167,7 @@ def report_from_optimizer(
     ----------
     optimizer : Optimizer
     path : str or os.PathLike
-        File to write: a new one, or an HTML page, which is replaced.
+        File to write: a new one, or an earlier report, which is replaced.
     title : str, optional
         Title of the page; the name of the file by default.
 
@@ -210,7 +194,7 @@ def report_from_journal(
     journal : str or os.PathLike
         Journal of `tcgp.minimize`, `tcgp.Optimizer` or the command line; it is only read.
     path : str or os.PathLike
-        File to write: a new one, or an HTML page, which is replaced.
+        File to write: a new one, or an earlier report, which is replaced.
     refresh : float, optional
         Reload the page after this many seconds, for a report that is updated repeatedly.
 

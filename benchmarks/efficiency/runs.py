@@ -9,6 +9,7 @@ which all methods of a seed share.
 from __future__ import annotations
 
 import csv
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -67,9 +68,9 @@ class Run:
         return len(self.gaps) - 1
 
 
-def encode(gaps: np.ndarray, first: int) -> str:
+def encode(gaps: np.ndarray, first: int, digits: int = DIGITS) -> str:
     """The pairs of a curve that begins at evaluation ``first``, where it changes."""
-    texts = [f"{gap:.{DIGITS}g}" for gap in gaps]
+    texts = [f"{gap:.{digits}g}" for gap in gaps]
     return " ".join(f"{first + i}:{text}" for i, text in enumerate(texts) if i == 0 or text != texts[i - 1])
 
 
@@ -94,7 +95,7 @@ def load(store: Path) -> dict[Key, Run]:
     return runs
 
 
-def append(store: Path, run: Run) -> None:
+def append(store: Path, run: Run, digits: int = DIGITS) -> None:
     store.parent.mkdir(parents=True, exist_ok=True)
     new = not store.exists()
     with store.open("a", newline="") as file:
@@ -102,8 +103,10 @@ def append(store: Path, run: Run) -> None:
         if new:
             writer.writerow(COLUMNS)
         seconds = "" if np.isnan(run.seconds) else round(run.seconds, 4)
-        steps = encode(run.gaps, run.key.n0)
+        steps = encode(run.gaps, run.key.n0, digits)
         writer.writerow([*run.key, run.key.n0 + run.iterations, seconds, steps])
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def make_runs(optimize: Callable[[Task], Run], tasks: Iterable[Task], jobs: int, store: Path) -> None:

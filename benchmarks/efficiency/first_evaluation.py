@@ -8,25 +8,24 @@ SET is ``tuning`` or ``validation`` (`functions.THIRD_TUNING` and `THIRD_VALIDAT
 Tools are those of tools.py. ``--options`` are arguments of `tcgp.minimize` for auto, for instance
 ``'{"n_initial": 5, "initial_design": "sobol"}'``; ``--label`` is the name under which the runs are stored. Runs have
 20 d evaluations, at most 100, and are kept in the format of runs.py from the first evaluation on (``n0`` is 1), in
-results/first_evaluation.csv. A run that is there already is not repeated, so that a stopped benchmark continues where it
-was. Problems come in a random but fixed order, all tools on one before the next, and one seed after another.
+results/first_evaluation.csv. A run that is there already is not repeated, so that a stopped benchmark continues where
+it was. Problems come in a random but fixed order, all tools on one before the next, and one seed after another.
 """
 
 from __future__ import annotations
 
-import os
-
-for variable in ("OPENBLAS", "OMP", "MKL", "RAYON"):
-    os.environ.setdefault(f"{variable}_NUM_THREADS", "1")
-
 import argparse
 import json
+import os
 import re
 import time
 import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("RAYON_NUM_THREADS", "1")
 
 import numpy as np
 

@@ -57,7 +57,7 @@ def main() -> None:
 
 def run(arguments: argparse.Namespace, names: Sequence[str]) -> None:
     """Make the runs that the store lacks, or has with fewer evaluations; each is written when it is done."""
-    options = json.loads(arguments.options)
+    options = {"options": json.loads(arguments.options)} if arguments.options else {}
     for task in plan(arguments, names):
         known = load(arguments.store).get(task.key)  # anew: another process may write to the same store
         if known is None or known.iterations + 1 < task.budget:
@@ -106,7 +106,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--set", choices=SETS, required=True)
     parser.add_argument("--method", nargs="+", default=list(TOOLS))
     parser.add_argument("--seeds", type=int, nargs="+", default=[40])
-    parser.add_argument("--options", default="{}", help="arguments of tcgp.minimize, as JSON")
+    parser.add_argument("--options", help="arguments of tcgp.minimize for auto, as JSON")
     parser.add_argument("--label", help="name of these runs in the store; the tool, if none is given")
     parser.add_argument("--per-dimension", type=int, default=20)
     parser.add_argument("--at-most", type=int, default=100)

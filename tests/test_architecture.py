@@ -26,7 +26,10 @@ FLOORS = (
     ("models",),
     ("maximize", "scoring"),
     ("methods",),
+    ("record",),
+    ("search",),
     ("optimizer",),
+    ("running",),
     ("programs",),
     ("plotting", "integrations"),
     ("report",),
@@ -37,7 +40,7 @@ FLOORS = (
 # Imports upwards, each for a reason. They are inside functions, and are not counted in circles.
 UPWARD = {
     ("tcgp.optimizer.result", "tcgp.plotting"): "Result.plot draws itself",
-    ("tcgp.optimizer.minimize", "tcgp.report"): "minimize(report=...) writes the page while it runs",
+    ("tcgp.running.minimize", "tcgp.report"): "minimize(report=...) writes the page while it runs",
 }
 MAX_ROOT_MODULES = 10
 

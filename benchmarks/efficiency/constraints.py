@@ -31,7 +31,7 @@ import tcgp
 from constrained_peers import PEERS
 from runs import Key, Run, Task, load, make_runs, shares_of_evaluations, shares_table, verdict
 from tcgp.methods.portfolio import PORTFOLIOS, Member, Portfolio
-from tcgp.optimizer.acquisition import LIMIT_OPTIONS
+from tcgp.search.acquisition import LIMIT_OPTIONS
 
 STORE = Path(__file__).parent / "results" / "constraints.csv"
 PER_DIMENSION = 3  # points of the design
@@ -111,7 +111,7 @@ def _ours(
         values.append(problem(np.array(x, dtype=float)))
         return _named(outputs, values[-1])
 
-    home = "tcgp.optimizer.acquisition"
+    home = "tcgp.search.acquisition"
     chosen = dict(zip(("LIMIT_METHOD", "LIMIT_OPTIONS"), MODELS[model], strict=True)) if model else {}
     with mock.patch.multiple(home, **chosen) if chosen else contextlib.nullcontext():
         tcgp.minimize(

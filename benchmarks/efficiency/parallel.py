@@ -18,7 +18,7 @@ import tcgp
 from tcgp.criteria import Criterion, LogExpectedImprovement
 from tcgp.models import Model
 from tcgp.optimizer import Optimizer
-from tcgp.optimizer.acquisition import Acquisition, Models
+from tcgp.search.acquisition import Acquisition, Models
 
 PROBLEMS = {"goldstein-price": 60, "hartmann3": 60, "ackley4": 80, "dixon-price4": 80}
 
@@ -77,7 +77,7 @@ RULES = (Sceptic, Believer, Faithful, LiarMin, LiarMedian, LiarMax)
 def run(rule: type[Acquisition], name: str, n_evals: int, n_pending: int, seed: int, method: str) -> float:
     """Best value of one run."""
     problem = tcgp.problems.get(name)
-    with mock.patch("tcgp.optimizer.acquisition.Acquisition", rule):
+    with mock.patch("tcgp.search.acquisition.Acquisition", rule):
         optimizer = Optimizer(problem.bounds, method=method, n_initial=n_evals // 3, rng=seed)
         assert optimizer.surrogate.last is None  # made here, with the rule
     under_way: deque[list[float]] = deque()

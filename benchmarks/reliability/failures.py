@@ -20,7 +20,7 @@ import tcgp
 from tcgp.criteria import Criterion, LogExpectedImprovement
 from tcgp.models import Model
 from tcgp.optimizer import Optimizer
-from tcgp.optimizer.acquisition import Acquisition, Models
+from tcgp.search.acquisition import Acquisition, Models
 
 N_INITIAL, N_EVALS = 20, 60
 
@@ -107,7 +107,7 @@ def main() -> None:
             best, failed = [], []
             for seed in range(arguments.seeds):
                 space = [(0, 1)] * (4 if name.endswith("4") else 3 if name.endswith("3") else 2)
-                with mock.patch("tcgp.optimizer.acquisition.Acquisition", rule):
+                with mock.patch("tcgp.search.acquisition.Acquisition", rule):
                     optimizer = Optimizer(space, method=arguments.method, n_initial=N_INITIAL, rng=seed)
                     assert optimizer.surrogate.last is None  # made here, with the rule
                 for _ in range(N_EVALS):

@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "reliability"))
 from campaigns import Campaign, in_child
 
 from tcgp import Optimizer
-from tcgp.optimizer.journal import JournalError, read_journal
+from tcgp.record.journal import JournalError, read_journal
 
 N_EVALS = 60
 

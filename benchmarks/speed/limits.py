@@ -288,7 +288,7 @@ def report_imports(times: int = 5) -> None:
         "nothing": ["-c", "pass"],
         "import tcgp": ["-c", "import tcgp"],
         "tcgp --help": ["-m", "tcgp", "--help"],
-        "import of what an iteration needs": ["-c", "import tcgp.optimizer.acquisition"],
+        "import of what an iteration needs": ["-c", "import tcgp.search.acquisition"],
     }
     for label, command in commands.items():
         spent = []

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tcgp.methods.fit import fit_model
     from tcgp.models import Model, Prediction
     from tcgp.optimizer import JournalError, Optimizer, SpaceExhausted
-    from tcgp.optimizer.minimize import minimize
+    from tcgp.running.minimize import minimize
     from tcgp.space import Categorical, Integer, Real, Space
 
 # Where each public name lives. Names are imported when they are first used, so that `import tcgp` and the
@@ -45,7 +45,7 @@ _HOMES = {
     "JournalError": "tcgp.optimizer",
     "Optimizer": "tcgp.optimizer",
     "SpaceExhausted": "tcgp.optimizer",
-    "minimize": "tcgp.optimizer.minimize",
+    "minimize": "tcgp.running.minimize",
     "Space": "tcgp.space",
     "Real": "tcgp.space",
     "Integer": "tcgp.space",

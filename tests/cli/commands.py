@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from tcgp.optimizer.journal import read_journal
+from tcgp.record.journal import read_journal
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "simulator"
 

@@ -9,7 +9,7 @@ from commands import BOWL, command, said, wait_until, write_spec
 
 import tcgp
 from tcgp.cli import main
-from tcgp.optimizer.kept_file import is_in_use
+from tcgp.record.file import is_in_use
 
 HELD = (
     "import os, time; open('up', 'w').close()\n"

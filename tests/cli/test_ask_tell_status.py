@@ -96,7 +96,7 @@ def test_a_journal_in_use_is_waited_for(campaign, capsys):
     journal, spec = campaign
     ask(capsys, journal, "--spec", spec)
     code = (
-        "import sys, time; from tcgp.optimizer.journal import Journal; journal = Journal(sys.argv[1]); "
+        "import sys, time; from tcgp.record.journal import Journal; journal = Journal(sys.argv[1]); "
         "print('locked', flush=True); sys.stdin.readline(); time.sleep(0.3)"
     )
     with subprocess.Popen(

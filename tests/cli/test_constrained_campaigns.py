@@ -11,7 +11,7 @@ import pytest
 import tcgp
 from tcgp.cli import main
 from tcgp.cli.spec import EXAMPLE, KEYS, load_spec
-from tcgp.optimizer.journal import read_journal
+from tcgp.record.journal import read_journal
 
 # -I -S: an interpreter that reads no site-packages starts in a few milliseconds.
 PYTHON = [sys.executable, "-I", "-S", "{spec_dir}/beam.py"]

@@ -10,8 +10,8 @@ from commands import BOWL, PYTHON, command, events, is_alive, wait_until, write_
 
 import tcgp
 from tcgp.cli import main
-from tcgp.optimizer.workers import Terminated
 from tcgp.programs import ProgramCrew, Simulator
+from tcgp.running.crews import Terminated
 
 # Each run notes its start; from the third on it waits for the file "go" beside the spec, as long as simulations do.
 HELD = f"""

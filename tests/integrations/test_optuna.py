@@ -757,7 +757,7 @@ def _run_workers(address, tmp_path, n_trials):
     """Three workers start together; one is killed in mid-trial, the others finish the study."""
     # Processes of their own, forked from one that has the libraries loaded: each would take seconds to import them.
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["alembic", "tcgp.integrations.optuna", "tcgp.optimizer.acquisition"])
+    context.set_forkserver_preload(["alembic", "tcgp.integrations.optuna", "tcgp.search.acquisition"])
     ready, log, start = tmp_path / "ready", str(tmp_path / "evaluations"), context.Barrier(3)
     optuna_worker.open_study(address)
     victim = context.Process(target=optuna_worker.hang, args=(address, str(ready), start))

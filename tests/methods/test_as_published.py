@@ -12,9 +12,9 @@ from tcgp.maximize.mixed import rank_candidates
 from tcgp.methods import RECIPES
 from tcgp.methods.published import OURS, PAPER, choices_of
 from tcgp.optimizer import Settings
-from tcgp.optimizer.acquisition import SPACING, Acquisition
-from tcgp.optimizer.history import SAME_POINT, History
-from tcgp.optimizer.streams import Streams
+from tcgp.record.history import SAME_POINT, History
+from tcgp.record.streams import Streams
+from tcgp.search.acquisition import SPACING, Acquisition
 
 THE_PAPER = ("gp", "tcgp", "tcgp-occ", "tcgp-thres", "bcrgp", "ongp", "regp")
 PUBLISHED = {"as_published": True}
@@ -88,7 +88,7 @@ def test_proposals_are_maximizers_as_they_are(monkeypatch):
     def refuse(*args):
         raise AssertionError("a proposal was moved")
 
-    monkeypatch.setattr("tcgp.optimizer.acquisition.spread_inert", refuse)
+    monkeypatch.setattr("tcgp.search.acquisition.spread_inert", refuse)
     monkeypatch.setattr("tcgp.maximize.mixed.snap", refuse)
     optimizer = tcgp.Optimizer(
         [(0.0, 1.0)], method="gp", n_initial=4, rng=0, options=PUBLISHED, maximizer="multistart"

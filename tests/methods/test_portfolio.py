@@ -31,7 +31,7 @@ from tcgp.methods.portfolio import (
     turns_passed,
 )
 from tcgp.methods.surrogate import Surrogate
-from tcgp.optimizer.history import Evaluation
+from tcgp.record.history import Evaluation
 from tcgp.scoring import loo_scores
 from tcgp.space import Space
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tcgp import Categorical, Optimizer, minimize
-from tcgp.optimizer.journal import JournalError, read_journal
+from tcgp.record.journal import JournalError, read_journal
 
 
 def bowl(x: Any) -> float:

@@ -20,9 +20,9 @@ from scipy.spatial.distance import cdist
 from tcgp import Categorical, Integer, Optimizer, Real, Space
 from tcgp.methods import METHODS
 from tcgp.optimizer import SpaceExhausted
-from tcgp.optimizer.design import initial_design
-from tcgp.optimizer.history import SAME_POINT
-from tcgp.optimizer.journal import JournalError, read_journal
+from tcgp.record.history import SAME_POINT
+from tcgp.record.journal import JournalError, read_journal
+from tcgp.search.design import initial_design
 
 Function = Callable[[list[Any]], float | None]
 

@@ -8,11 +8,11 @@ import json
 import sys
 
 import pytest
-from running import is_alive, simulator, wait_until
 
 import tcgp
-from tcgp.optimizer.workers import Crew, Terminated, WorkersError, crew_for
+from running import is_alive, simulator, wait_until
 from tcgp.programs import ClusterCrew, ProgramCrew, Simulator
+from tcgp.running.crews import Crew, Terminated, WorkersError, crew_for
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 import pytest
-from running import simulator
 
+from running import simulator
 from tcgp.programs import Objective, RunFailed
 
 

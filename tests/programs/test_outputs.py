@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from running import simulator as running_simulator
 
 import tcgp
-from tcgp.optimizer.workers import Outcome, evaluate
+from running import simulator as running_simulator
 from tcgp.programs import Objective, ProgramCrew, RunFailed
+from tcgp.running.crews import Outcome, evaluate
 
 PLACES = {
     "mass": Objective(pattern=r"mass = (\S+)"),

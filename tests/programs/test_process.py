@@ -10,8 +10,8 @@ import sys
 from dataclasses import replace
 
 import pytest
-from running import PYTHON, is_alive, simulator, wait_until
 
+from running import PYTHON, is_alive, simulator, wait_until
 from tcgp.programs import ProgramCrew, RunFailed, Simulator, process
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives orphans to a supervisor")

@@ -7,8 +7,8 @@ import stat
 import sys
 
 import pytest
-from running import PYTHON, simulator
 
+from running import PYTHON, simulator
 from tcgp.programs import RunFailed, Simulator
 
 SHOW_ARGUMENTS = "import json, sys; print(json.dumps(sys.argv[1:])); print(1.5)"

@@ -27,7 +27,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from tcgp import Optimizer
 from tcgp.optimizer import JournalError, read_campaign
-from tcgp.optimizer.journal import JournalRescued, read_journal
+from tcgp.record.journal import JournalRescued, read_journal
 
 BOX = [(0.0, 1.0), (-2.0, 3.0)]
 FOREIGN = b'{"event": "tell", "id": null, "x": [0.5, 0.5], "y": -1.0, "reason": null, "seconds": null}\n'

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from tcgp import minimize
-from tcgp.optimizer.journal import read_journal
+from tcgp.record.journal import read_journal
 
 BOUNDS = [(0.0, 1.0), (-2.0, 3.0)]
 

@@ -20,7 +20,7 @@ from tcgp.methods import METHODS, RECIPES
 from tcgp.methods.fit import calibrate, fit_model
 from tcgp.models import Model
 from tcgp.optimizer import SpaceExhausted
-from tcgp.optimizer.history import SAME_POINT
+from tcgp.record.history import SAME_POINT
 from tcgp.space import Dimension, Point
 
 CRITERIA = ("ei", "lcb")

@@ -22,7 +22,7 @@ from tcgp import scoring
 from tcgp.cli import main
 from tcgp.cli.console import UsageError
 from tcgp.cli.spec import EXAMPLE, load_spec
-from tcgp.optimizer.journal import JournalError
+from tcgp.record.journal import JournalError
 
 quick = settings(
     max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None

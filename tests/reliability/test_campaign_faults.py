@@ -20,7 +20,7 @@ from campaigns import cuts, in_child
 import tcgp
 from tcgp.cli import main
 from tcgp.optimizer import Optimizer
-from tcgp.optimizer.journal import read_journal
+from tcgp.record.journal import read_journal
 
 # Every third run finds no licence at first, and every ninth not the second time either.
 LICENCED = """

@@ -16,7 +16,7 @@ import tcgp
 from tcgp import Optimizer
 from tcgp.cli import main
 from tcgp.optimizer import JournalError, read_campaign
-from tcgp.optimizer.journal import read_journal
+from tcgp.record.journal import read_journal
 
 WIDE, NARROW = {"a": (0.0, 1.0), "b": (-2.0, 3.0)}, {"a": (0.2, 0.8), "b": 0.5}
 

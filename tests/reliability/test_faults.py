@@ -24,8 +24,8 @@ import pytest
 from campaigns import BOUNDS, Campaign, cuts, in_child, value_at
 
 from tcgp import Optimizer, minimize
-from tcgp.optimizer.journal import Journal, JournalError, read_journal, uninterrupted
-from tcgp.optimizer.workers import WorkersError, crew_for
+from tcgp.record.journal import Journal, JournalError, read_journal, uninterrupted
+from tcgp.running.crews import WorkersError, crew_for
 
 # ---- kills ----
 

@@ -14,7 +14,7 @@ import pytest
 import tcgp
 from tcgp.cli import main
 from tcgp.optimizer import Optimizer
-from tcgp.optimizer.journal import read_journal
+from tcgp.record.journal import read_journal
 from tcgp.report import Reporter, report_from_journal
 from tcgp.report import writer as writer_module
 

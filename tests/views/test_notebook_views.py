@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tcgp
-from tcgp.optimizer.progress import ProgressLine, progress_of
+from tcgp.running.progress import ProgressLine, progress_of
 from tcgp.scoring import diagnose
 from tcgp.views import chart, view
 

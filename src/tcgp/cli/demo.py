@@ -54,8 +54,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _minimize(method: str, n_evals: int, seed: int) -> Result:
-    from tcgp.optimizer.minimize import minimize
     from tcgp.problems import get
+    from tcgp.running.minimize import minimize
 
     problem = get(PROBLEM)
     return minimize(problem, problem.bounds, n_evals=n_evals, method=method, rng=seed)

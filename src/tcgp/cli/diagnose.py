@@ -16,7 +16,7 @@ from tcgp.cli.console import DONE, UsageError, note, relative, show
 from tcgp.cli.pictures import can_draw, is_picture, new_figure, save
 from tcgp.cli.replacing import check_replaceable
 from tcgp.cli.tables import bookkeeping, column_of, is_missing, number, read_table
-from tcgp.optimizer.journal import is_journal
+from tcgp.record.journal import is_journal
 from tcgp.space import Categorical, Dimension, Point, Real, Space
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from tcgp.cli.studies import load_study
 from tcgp.cli.tables import Table, bookkeeping, column_of, is_missing, number, parse_cell, read_usable_rows
 from tcgp.goals import Goals, parameter_names
 from tcgp.optimizer import Evaluation, History, Optimizer
-from tcgp.optimizer.arguments import point_of_row
-from tcgp.optimizer.journal import is_journal
+from tcgp.record.journal import is_journal
+from tcgp.running.arguments import point_of_row
 
 __all__ = ["run"]
 

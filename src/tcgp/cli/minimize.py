@@ -39,9 +39,9 @@ from tcgp.cli.pictures import can_draw, is_picture, new_figure, save
 from tcgp.cli.report import check_writable
 from tcgp.cli.spec import EXAMPLE, Program, Spec, load_spec, program_of
 from tcgp.optimizer import Campaign, Evaluation, JournalError, Optimizer
-from tcgp.optimizer.kept_file import check_not_rescued
-from tcgp.optimizer.minimize import Status, minimize
-from tcgp.optimizer.workers import Crew, Terminated
+from tcgp.record.file import check_not_rescued
+from tcgp.running.crews import Crew, Terminated
+from tcgp.running.minimize import Status, minimize
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from tcgp._files import may_replace
 from tcgp.cli.console import UsageError
-from tcgp.optimizer.journal import is_journal
+from tcgp.record.journal import is_journal
 
 __all__ = ["check_replaceable"]
 

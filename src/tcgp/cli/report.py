@@ -71,7 +71,7 @@ def check_writable(path: str | os.PathLike[str], *, force: bool) -> None:
 
 
 def _write(journal: Path, output: Path, refresh: float | None) -> None:
-    from tcgp.optimizer.journal import JournalError
+    from tcgp.record.journal import JournalError
     from tcgp.report import report_from_journal
 
     read(journal)  # says what is wrong with a journal that cannot be read

@@ -15,9 +15,9 @@ from tcgp.cli.campaigns import open_optimizer
 from tcgp.cli.console import UsageError, note
 from tcgp.cli.spec import Spec, places_of
 from tcgp.optimizer import Evaluation, History, Optimizer
-from tcgp.optimizer.workers import Outcome
 from tcgp.programs import Simulator
 from tcgp.programs.crew import outcome_again, run_name
+from tcgp.running.crews import Outcome
 
 __all__ = ["keep_spec", "read_again"]
 

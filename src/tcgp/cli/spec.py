@@ -17,10 +17,10 @@ from tcgp.cli.console import UsageError, parse_duration
 from tcgp.cli.tables import points_of_table, read_table
 from tcgp.goals import parameter_names
 from tcgp.optimizer import Settings
-from tcgp.optimizer.arguments import Limits, point_of_row
-from tcgp.optimizer.retries import Retries
-from tcgp.optimizer.settings import check_maximizer, split_constraints, wanted_output
 from tcgp.programs import Objective, Simulator, Template, find_program
+from tcgp.record.settings import check_maximizer, split_constraints, wanted_output
+from tcgp.running.arguments import Limits, point_of_row
+from tcgp.running.retries import Retries
 from tcgp.space import Categorical, Dimension, Integer, Point, Real, Space
 
 if sys.version_info >= (3, 11):

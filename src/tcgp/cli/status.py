@@ -30,7 +30,7 @@ from tcgp.cli.campaigns import (
 from tcgp.cli.console import DONE, UsageError, show
 from tcgp.cli.replacing import check_replaceable
 from tcgp.optimizer import Campaign, Evaluation
-from tcgp.optimizer.kept_file import is_in_use
+from tcgp.record.file import is_in_use
 
 __all__ = ["run"]
 

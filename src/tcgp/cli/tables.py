@@ -13,8 +13,8 @@ from typing import Any
 
 from tcgp.cli.console import UsageError
 from tcgp.goals import parameter_names
-from tcgp.optimizer.arguments import point_of_row
 from tcgp.programs.numerals import parse_number
+from tcgp.running.arguments import point_of_row
 from tcgp.space import Categorical, Dimension, Space
 
 __all__ = [

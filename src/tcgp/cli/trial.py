@@ -13,10 +13,10 @@ from tcgp.cli.campaigns import labelled, open_optimizer
 from tcgp.cli.console import DONE, INTERRUPTED, WITHOUT_SUCCESS, UsageError, note, relative, show
 from tcgp.cli.spec import Spec
 from tcgp.optimizer import Evaluation, Optimizer, Proposal
-from tcgp.optimizer.workers import Outcome, WorkersError
 from tcgp.programs import ProgramCrew, Simulator
 from tcgp.programs.crew import run_name
 from tcgp.programs.output import read_tail
+from tcgp.running.crews import Outcome, WorkersError
 
 __all__ = ["try_once"]
 

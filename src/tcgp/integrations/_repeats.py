@@ -9,7 +9,7 @@ import numpy as np
 from tcgp._typing import FloatArray
 from tcgp.laws import Normal
 from tcgp.models import Prediction
-from tcgp.optimizer.history import Evaluation
+from tcgp.record.history import Evaluation
 from tcgp.space import Point
 
 __all__ = ["best_repeat"]

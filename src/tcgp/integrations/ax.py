@@ -15,7 +15,7 @@ import numpy as np
 from tcgp.expressions import parse_constraint
 from tcgp.integrations.stateless import ask, told
 from tcgp.optimizer import Settings, SpaceExhausted, check_positive_integer, check_seed
-from tcgp.optimizer.history import Evaluation
+from tcgp.record.history import Evaluation
 from tcgp.space import (
     LARGEST_RANGE,
     ON_STEP,

@@ -21,7 +21,7 @@ from tcgp._arrays import as_generator
 from tcgp._text import did_you_mean
 from tcgp._typing import RandomState
 from tcgp.optimizer import Optimizer, Settings, SpaceExhausted, check_positive_integer
-from tcgp.optimizer.design import default_size
+from tcgp.record.settings import default_size
 from tcgp.space import Integer, Point, Real, Space
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ import numpy as np
 from tcgp.integrations._repeats import best_repeat
 from tcgp.integrations.stateless import ask, told
 from tcgp.optimizer import Settings, SpaceExhausted, check_positive_integer, check_seed
-from tcgp.optimizer.history import SAME_POINT, Proposal
+from tcgp.record.history import SAME_POINT, Proposal
 from tcgp.space import LARGEST_RANGE, Categorical, Dimension, Integer, Point, Real, Space
 
 try:

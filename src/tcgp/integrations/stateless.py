@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tcgp.optimizer import Optimizer
-from tcgp.optimizer.history import Evaluation, Proposal
+from tcgp.record.history import Evaluation, Proposal
 from tcgp.space import Point, Space
 
 __all__ = ["ask", "merge", "told"]

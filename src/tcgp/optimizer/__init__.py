@@ -3,11 +3,11 @@
 Nothing here loads SciPy before a model is fitted: a campaign starts at once.
 """
 
-from tcgp.optimizer.history import Correction, Evaluation, History, Proposal, Retry, SpaceExhausted
-from tcgp.optimizer.journal import JournalError, JournalInUse, JournalRescued
 from tcgp.optimizer.optimizer import Optimizer
-from tcgp.optimizer.replay import Campaign, read_campaign
-from tcgp.optimizer.settings import Settings, check_positive_integer, check_seed
+from tcgp.record.history import Correction, Evaluation, History, Proposal, Retry, SpaceExhausted
+from tcgp.record.journal import JournalError, JournalInUse, JournalRescued
+from tcgp.record.replay import Campaign, read_campaign
+from tcgp.record.settings import Settings, check_positive_integer, check_seed
 
 __all__ = [
     "Campaign",

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from tcgp._text import plain
-from tcgp.optimizer.history import Evaluation, History, Proposal
-from tcgp.optimizer.proposer import Proposer
-from tcgp.optimizer.settings import Settings
-from tcgp.optimizer.streams import Streams
+from tcgp.record.history import Evaluation, History, Proposal
+from tcgp.record.settings import Settings
+from tcgp.record.streams import Streams
+from tcgp.search.proposer import Proposer
 from tcgp.space import Space
 
 if TYPE_CHECKING:

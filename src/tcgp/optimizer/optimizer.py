@@ -20,8 +20,10 @@ from tcgp._arrays import is_table
 from tcgp._text import plain
 from tcgp._typing import RandomState
 from tcgp.goals import NOT_FINITE, Goals, describe_point, parameter_names
-from tcgp.optimizer.history import Evaluation, History, Proposal, Retry, SpaceExhausted
-from tcgp.optimizer.journal import (
+from tcgp.optimizer.known import Known, atomic
+from tcgp.record.file import check_not_rescued
+from tcgp.record.history import Evaluation, History, Proposal, Retry, SpaceExhausted
+from tcgp.record.journal import (
     DetachedJournal,
     Journal,
     JournalError,
@@ -29,18 +31,16 @@ from tcgp.optimizer.journal import (
     check_path,
     uninterrupted,
 )
-from tcgp.optimizer.kept_file import check_not_rescued
-from tcgp.optimizer.known import Known, atomic
-from tcgp.optimizer.proposer import Proposer
-from tcgp.optimizer.replay import Campaign, read_campaign, replay
-from tcgp.optimizer.settings import (
+from tcgp.record.replay import Campaign, read_campaign, replay
+from tcgp.record.settings import (
     Settings,
     check_maximizer,
     check_positive_integer,
     split_constraints,
     wanted_output,
 )
-from tcgp.optimizer.streams import Streams
+from tcgp.record.streams import Streams
+from tcgp.search.proposer import Proposer
 from tcgp.space import Space
 
 if TYPE_CHECKING:

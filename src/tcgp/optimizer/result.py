@@ -11,7 +11,7 @@ from scipy.optimize import OptimizeResult
 
 from tcgp._text import plain, shorten
 from tcgp.goals import parameter_names
-from tcgp.optimizer.history import History
+from tcgp.record.history import History
 
 if TYPE_CHECKING:
     from tcgp.optimizer.optimizer import Optimizer

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tcgp.optimizer.workers import Executor, Outcome, WorkersError, count_workers
 from tcgp.programs.crew import outcome_of, run_name
 from tcgp.programs.simulator import Simulator
+from tcgp.running.crews import Executor, Outcome, WorkersError, count_workers
 
 __all__ = ["ClusterCrew", "run_on_node"]
 

@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from tcgp._text import plain
-from tcgp.optimizer.journal import uninterrupted
-from tcgp.optimizer.workers import Outcome, WorkersError
 from tcgp.programs.objective import RunFailed
 from tcgp.programs.simulator import Run, Simulator
+from tcgp.record.journal import uninterrupted
+from tcgp.running.crews import Outcome, WorkersError
 
 __all__ = ["ProgramCrew", "outcome_again", "outcome_of", "run_name"]
 

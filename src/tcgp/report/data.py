@@ -19,7 +19,7 @@ from tcgp.goals import parameter_names
 from tcgp.laws import Normal
 from tcgp.models import Model
 from tcgp.optimizer import Optimizer
-from tcgp.optimizer.history import Evaluation
+from tcgp.record.history import Evaluation
 from tcgp.report.limits import constraints, law_rows, log_feasible
 from tcgp.report.numbers import LONGEST_TEXT, attempt, rounded
 from tcgp.scoring import diagnose, sensitivity

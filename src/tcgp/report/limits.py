@@ -12,7 +12,7 @@ from tcgp._typing import FloatArray
 from tcgp.laws import Law, Normal
 from tcgp.models import Model
 from tcgp.optimizer import Optimizer
-from tcgp.optimizer.history import Evaluation
+from tcgp.record.history import Evaluation
 from tcgp.report.numbers import LONGEST_TEXT, attempt, rounded
 from tcgp.scoring import diagnose_limit, leave_one_out_prediction, loo_scores, thresholded_pit
 from tcgp.scoring.diagnosis import base_label, method_label

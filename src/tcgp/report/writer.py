@@ -13,7 +13,7 @@ from pathlib import Path
 from tcgp._files import may_replace, write_atomically
 from tcgp._text import plain
 from tcgp.optimizer import Optimizer
-from tcgp.optimizer.journal import JournalError, read_journal
+from tcgp.record.journal import JournalError, read_journal
 from tcgp.report.data import State, report_data
 from tcgp.report.page import is_page, render
 

@@ -18,7 +18,7 @@ import pytest
 
 from tcgp import Optimizer, minimize
 from tcgp.cli import main
-from tcgp.optimizer.journal import Journal, JournalError, JournalRescued, read_journal
+from tcgp.record.journal import Journal, JournalError, JournalRescued, read_journal
 
 BOX = [(0.0, 1.0), (0.0, 1.0)]
 

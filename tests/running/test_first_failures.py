@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import tcgp
-from tcgp.optimizer.minimize import Status
+from tcgp.running.minimize import Status
 
 BOX = [(0.0, 1.0), (0.0, 1.0)]
 

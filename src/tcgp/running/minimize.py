@@ -19,18 +19,13 @@ from tcgp._text import plain
 from tcgp._typing import RandomState
 from tcgp.goals import NOT_FINITE, SEVERAL_VALUES
 from tcgp.methods.portfolio import turns_of
-from tcgp.optimizer.arguments import Given, Limits
-from tcgp.optimizer.history import Evaluation, History, SpaceExhausted
-from tcgp.optimizer.journal import JournalError, check_path, uninterrupted
 from tcgp.optimizer.optimizer import Optimizer
-from tcgp.optimizer.pace import seconds_left
-from tcgp.optimizer.progress import NotebookBar, ProgressLine, progress_of
-from tcgp.optimizer.proposer import Proposer
-from tcgp.optimizer.retries import Retries
-from tcgp.optimizer.settings import Settings, split_constraints, wanted_output
-from tcgp.optimizer.stopping import all_below, n_without_improvement
-from tcgp.optimizer.streams import Streams
-from tcgp.optimizer.workers import (
+from tcgp.record.history import Evaluation, History, SpaceExhausted
+from tcgp.record.journal import JournalError, check_path, uninterrupted
+from tcgp.record.settings import Settings, split_constraints, wanted_output
+from tcgp.record.streams import Streams
+from tcgp.running.arguments import Given, Limits
+from tcgp.running.crews import (
     AdoptingCrew,
     Crew,
     LeavingCrew,
@@ -40,6 +35,11 @@ from tcgp.optimizer.workers import (
     check_workers,
     crew_for,
 )
+from tcgp.running.pace import seconds_left
+from tcgp.running.progress import NotebookBar, ProgressLine, progress_of
+from tcgp.running.retries import Retries
+from tcgp.running.stopping import all_below, n_without_improvement
+from tcgp.search.proposer import Proposer
 from tcgp.space import Point, Space
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
-from tcgp.optimizer.history import History
+from tcgp.record.history import History
 
 __all__ = ["seconds_left"]
 
@@ -28,7 +28,7 @@ def seconds_left(history: History, n_evals: int, capacity: int) -> float | None:
     Examples
     --------
     >>> import tcgp
-    >>> from tcgp.optimizer.pace import seconds_left
+    >>> from tcgp.running.pace import seconds_left
     >>> optimizer = tcgp.Optimizer([(0.0, 1.0)], rng=0)
     >>> optimizer.tell(optimizer.ask(), 1.0, seconds=60.0)
     >>> seconds_left(optimizer.history, 11, capacity=2)

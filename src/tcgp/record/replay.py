@@ -9,9 +9,9 @@ from typing import Any
 
 from tcgp._text import plain
 from tcgp.methods.states import check_record
-from tcgp.optimizer.history import Evaluation, History, Proposal, Retry
-from tcgp.optimizer.journal import JournalError, Record, read_journal
-from tcgp.optimizer.settings import Settings, check_choice, check_seed
+from tcgp.record.history import Evaluation, History, Proposal, Retry
+from tcgp.record.journal import JournalError, Record, read_journal
+from tcgp.record.settings import Settings, check_choice, check_seed
 from tcgp.space import Point, Space
 
 __all__ = ["Campaign", "read_campaign", "replay"]

@@ -14,15 +14,15 @@ import numpy as np
 from tcgp._text import plain
 from tcgp._threads import cached_property, single_threaded
 from tcgp._typing import FloatArray
-from tcgp.optimizer.design import initial_design
-from tcgp.optimizer.history import SAME_POINT, History, Proposal, SpaceExhausted
-from tcgp.optimizer.settings import Settings
-from tcgp.optimizer.streams import DESIGN, SPREAD, Streams
+from tcgp.record.history import SAME_POINT, History, Proposal, SpaceExhausted
+from tcgp.record.settings import Settings
+from tcgp.record.streams import DESIGN, SPREAD, Streams
+from tcgp.search.design import initial_design
 from tcgp.space import ENUMERABLE, Point, Space
 
 if TYPE_CHECKING:
-    from tcgp.optimizer.acquisition import Acquisition
     from tcgp.region import Region
+    from tcgp.search.acquisition import Acquisition
 
 __all__ = ["Proposer"]
 
@@ -94,7 +94,7 @@ class Proposer:
     @cached_property
     def acquisition(self) -> Acquisition:
         """The model and its criterion."""
-        from tcgp.optimizer.acquisition import Acquisition  # loads SciPy: the design begins without it
+        from tcgp.search.acquisition import Acquisition  # loads SciPy: the design begins without it
 
         return Acquisition(self.space, self.settings, self.history, self.streams, self.region)
 

@@ -13,9 +13,8 @@ import numpy as np
 from tcgp._text import did_you_mean, plain
 from tcgp.goals import Goals
 from tcgp.methods.options import check_options
-from tcgp.methods.portfolio import check_method, options_of
+from tcgp.methods.portfolio import PORTFOLIOS, check_method, options_of
 from tcgp.methods.published import check_choices, choices_of
-from tcgp.optimizer.design import DESIGNS, default_size
 from tcgp.space import Space
 
 __all__ = [
@@ -24,9 +23,16 @@ __all__ = [
     "check_maximizer",
     "check_positive_integer",
     "check_seed",
+    "default_size",
     "split_constraints",
     "wanted_output",
 ]
+
+DESIGNS = ("uniform", "lhs", "sobol")
+
+# Points for each parameter: the paper's number, and that of a portfolio, which does not need as many. Measured by
+# benchmarks/efficiency/auto.py.
+PER_PARAMETER, PER_PARAMETER_AUTO = 10, 4
 
 
 @dataclass(frozen=True)
@@ -111,6 +117,19 @@ class Settings:
     def goals(self, space: Space) -> Goals:
         """What is wanted of the outputs."""
         return Goals(space, self.objective, self.constraints, self.maximize)
+
+
+def default_size(method: str, n_parameters: int, n_evals: int | None = None) -> int:
+    """Size of the initial design where none is given: at most half of the evaluations, if their number is known.
+
+    Examples
+    --------
+    >>> from tcgp.record.settings import default_size
+    >>> default_size("tcgp", 3), default_size("auto", 3), default_size("tcgp", 3, n_evals=20)
+    (30, 12, 10)
+    """
+    most = (PER_PARAMETER_AUTO if method in PORTFOLIOS else PER_PARAMETER) * n_parameters
+    return most if n_evals is None else max(min(most, int(n_evals) // 2), 1)
 
 
 def check_choice(name: str, value: object, choices: Collection[str]) -> None:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from tcgp._text import plain
-from tcgp.optimizer.kept_file import JournalError, JournalInUse, JournalRescued, KeptFile
+from tcgp.record.file import JournalError, JournalInUse, JournalRescued, KeptFile
 
 __all__ = [
     "FORMAT",
@@ -78,7 +78,7 @@ class Journal:
     Examples
     --------
     >>> import tempfile, pathlib
-    >>> from tcgp.optimizer.journal import Journal, read_journal
+    >>> from tcgp.record.journal import Journal, read_journal
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "run.jsonl"
     >>> with Journal(path) as journal:
     ...     journal.start({"space": {}})

@@ -28,11 +28,11 @@ from tcgp.methods.portfolio import turns_passed
 from tcgp.methods.published import choices_of
 from tcgp.methods.surrogate import Surrogate
 from tcgp.models import Model
-from tcgp.optimizer.history import SAME_POINT, History
-from tcgp.optimizer.settings import Settings
-from tcgp.optimizer.streams import FIT, INERT, SEARCH, SHARE, Streams
-from tcgp.optimizer.trust_region import trust_region
+from tcgp.record.history import SAME_POINT, History
+from tcgp.record.settings import Settings
+from tcgp.record.streams import FIT, INERT, SEARCH, SHARE, Streams
 from tcgp.region import Region
+from tcgp.search.trust_region import trust_region
 from tcgp.space import ENUMERABLE, Point, Space
 
 __all__ = ["Acquisition"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tcgp.optimizer.journal import Journal, JournalError, read_journal
+from tcgp.record.journal import Journal, JournalError, read_journal
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_an_empty_file_is_a_new_journal_and_nothing_to_read(path: Path) -> None:
 
 HOLD = """
 import sys
-from tcgp.optimizer.journal import Journal
+from tcgp.record.journal import Journal
 journal = Journal(sys.argv[1])
 print("held", flush=True)
 sys.stdin.readline()
@@ -162,7 +162,7 @@ def test_a_second_opening_in_one_process_takes_the_journal_over(written: Path) -
 def test_a_forked_child_does_not_keep_the_lock(written: Path) -> None:
     script = f"""
 import os, signal, time
-from tcgp.optimizer.journal import Journal
+from tcgp.record.journal import Journal
 journal = Journal({str(written)!r})
 if os.fork() == 0:
     print(os.getpid(), flush=True)

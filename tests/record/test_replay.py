@@ -13,7 +13,7 @@ import pytest
 from tcgp import Optimizer
 from tcgp.cli import main
 from tcgp.optimizer import read_campaign
-from tcgp.optimizer.journal import JournalError
+from tcgp.record.journal import JournalError
 
 BOX = [(0.0, 1.0), (0.0, 1.0)]
 

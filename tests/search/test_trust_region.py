@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tcgp
-from tcgp.optimizer.trust_region import FIRST, LARGEST, SMALLEST, trust_region
+from tcgp.search.trust_region import FIRST, LARGEST, SMALLEST, trust_region
 
 BEST = np.array([0.5, 0.5])
 FAR = np.array([0.9, 0.1])

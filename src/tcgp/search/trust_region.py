@@ -47,7 +47,7 @@ def trust_region(
     Examples
     --------
     >>> import numpy as np
-    >>> from tcgp.optimizer.trust_region import trust_region
+    >>> from tcgp.search.trust_region import trust_region
     >>> points = np.array([[0.1, 0.2], [0.5, 0.5], [0.9, 0.6]])
     >>> trust_region(points[:2], [3.0, 2.0]) is None
     True

@@ -10,8 +10,8 @@ import pytest
 
 from tcgp import Categorical, Optimizer, Space, minimize
 from tcgp.maximize import mixed
-from tcgp.optimizer import acquisition
 from tcgp.report import data, report_from_journal
+from tcgp.search import acquisition
 
 
 def fun(x: list[float]) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import tcgp
-from tcgp.optimizer.workers import Processes
+from tcgp.running.crews import Processes
 
 
 def hangs_on_the_right(x: Any) -> float:
@@ -26,7 +26,7 @@ def hangs_on_the_right(x: Any) -> float:
 @pytest.fixture
 def pids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TCGP_TEST_PIDS", str(tmp_path))
-    monkeypatch.setattr("tcgp.optimizer.workers.LONGEST_FAREWELL", 0.1)
+    monkeypatch.setattr("tcgp.running.crews.LONGEST_FAREWELL", 0.1)
     return tmp_path
 
 

@@ -23,9 +23,9 @@ from scipy.optimize import Bounds, OptimizeResult
 
 from tcgp import Categorical, Integer, Real, Space, minimize
 from tcgp.optimizer import Optimizer
-from tcgp.optimizer.journal import JournalError, read_journal
-from tcgp.optimizer.progress import ProgressLine
-from tcgp.optimizer.workers import WorkersError, crew_for
+from tcgp.record.journal import JournalError, read_journal
+from tcgp.running.crews import WorkersError, crew_for
+from tcgp.running.progress import ProgressLine
 
 SQUARE = [(0, 1), (0, 1)]
 

@@ -9,7 +9,7 @@ import pytest
 
 from tcgp import Optimizer
 from tcgp.cli import main
-from tcgp.optimizer.journal import Journal, JournalError, read_journal
+from tcgp.record.journal import Journal, JournalError, read_journal
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from tcgp._text import plain
-from tcgp.optimizer.settings import check_positive_integer
-from tcgp.optimizer.workers import Outcome
+from tcgp.record.settings import check_positive_integer
+from tcgp.running.crews import Outcome
 
 __all__ = ["Retries"]
 
@@ -33,8 +33,8 @@ class Retries:
 
     Examples
     --------
-    >>> from tcgp.optimizer.retries import Retries
-    >>> from tcgp.optimizer.workers import Outcome
+    >>> from tcgp.running.retries import Retries
+    >>> from tcgp.running.crews import Outcome
     >>> retries = Retries(times=2, delay=60.0, messages=["no licence"])
     >>> retries.wants(Outcome(None, "RuntimeError: No licence left"))
     True

@@ -24,7 +24,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from tcgp._text import plain, shorten
 from tcgp.goals import interpret, read_outputs
-from tcgp.optimizer.settings import check_positive_integer
+from tcgp.record.settings import check_positive_integer
 
 __all__ = [
     "AdoptingCrew",
@@ -88,7 +88,7 @@ def evaluate(fun: Function, argument: Any) -> Outcome:
 
     Examples
     --------
-    >>> from tcgp.optimizer.workers import evaluate
+    >>> from tcgp.running.crews import evaluate
     >>> evaluate(lambda x: 1 / x, 0)
     Outcome(value=None, reason='ZeroDivisionError: division by zero')
     """

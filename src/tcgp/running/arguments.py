@@ -13,9 +13,9 @@ import numpy as np
 from tcgp._arrays import is_table
 from tcgp._text import did_you_mean, plain, shorten
 from tcgp.goals import Goals, parameter_names
-from tcgp.optimizer.history import Evaluation, History
 from tcgp.optimizer.optimizer import Optimizer
-from tcgp.optimizer.settings import check_positive_integer
+from tcgp.record.history import Evaluation, History
+from tcgp.record.settings import check_positive_integer
 from tcgp.space import Point, Space
 
 __all__ = ["Given", "Limits", "point_of_row"]
@@ -29,7 +29,7 @@ class Limits:
 
     Examples
     --------
-    >>> from tcgp.optimizer.arguments import Limits
+    >>> from tcgp.running.arguments import Limits
     >>> Limits(20, target="low")
     Traceback (most recent call last):
         ...
@@ -90,7 +90,7 @@ class Limits:
 
         Examples
         --------
-        >>> from tcgp.optimizer.arguments import Limits
+        >>> from tcgp.running.arguments import Limits
         >>> Limits(20, max_failures=2).allows(2, 3), Limits(20, max_failures=0.5).allows(6, 10)
         (True, False)
         """
@@ -228,7 +228,7 @@ def point_of_row(space: Space, row: Mapping[str, Any]) -> Point:
     Examples
     --------
     >>> from tcgp import Space
-    >>> from tcgp.optimizer.arguments import point_of_row
+    >>> from tcgp.running.arguments import point_of_row
     >>> point_of_row(Space({"width": (0.0, 1.0), "alloy": "steel"}), {"remark": "old", "width": 0.5})
     [0.5, 'steel']
     """

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tcgp.optimizer.history import History
+from tcgp.record.history import History
 
 __all__ = ["all_below", "n_without_improvement"]
 
@@ -24,7 +24,7 @@ def n_without_improvement(history: History, min_improvement: float = 0.0) -> int
     Examples
     --------
     >>> import tcgp
-    >>> from tcgp.optimizer.stopping import n_without_improvement
+    >>> from tcgp.running.stopping import n_without_improvement
     >>> result = tcgp.minimize(lambda x: 1.0 if x[0] else 2.0, [(0.0, 1.0)], n_evals=9, n_initial=4, rng=0)
     >>> n_without_improvement(result.optimizer.history)
     5

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tcgp
-from tcgp.optimizer.stopping import n_without_improvement
+from tcgp.running.stopping import n_without_improvement
 
 SQUARE = [(0.0, 1.0), (0.0, 1.0)]
 

@@ -78,7 +78,7 @@ class Evaluation:
 
         Examples
         --------
-        >>> from tcgp.optimizer.history import Evaluation
+        >>> from tcgp.record.history import Evaluation
         >>> Evaluation.of([0.5], 2)
         Evaluation(x=(0.5,), y=2.0, reason=None)
         >>> Evaluation.of([0.5], "rubbish").reason

@@ -1,0 +1,1 @@
+"""Who evaluates, and for how long: `minimize`, its rules to stop, and crews of workers."""

@@ -29,7 +29,7 @@ import numpy as np
 
 import auto
 import functions
-from runs import Key, Run, load
+from runs import SOLVED, Key, Run, load
 
 ARCHIVE = "best09-16"
 UNREACHED = 20.0
@@ -54,7 +54,7 @@ def main() -> None:
     print("| | ratio to best09-16 | reached | ratio until solved | reached | worst functions |")
     print("|---|---|---|---|---|---|")
     for method, rows in found.items():
-        until_solved = [row for row in rows if row[1] >= auto.SOLVED * auto.random_regret(row[0])]
+        until_solved = [row for row in rows if row[1] >= SOLVED * functions.random_regret(row[0])]
         print(f"| {method} | {summary(rows)} | {summary(until_solved)} | {', '.join(worst(rows))} |")
     if arguments.picture:
         draw(runs, best, names, arguments.methods, arguments.n0 or per_dimension, arguments.picture)
@@ -129,7 +129,10 @@ def draw(
     """By group of BBOB and in all: the share of the archive's targets that are reached, against evaluations."""
     import matplotlib.pyplot as plt
 
-    panels = {group: [n for n in names if auto.group_of(n) == group] for group in auto.BBOB_GROUPS.values()}
+    panels = {
+        group: [n for n in names if functions.group_of(n) == group]
+        for group in functions.BBOB_GROUPS.values()
+    }
     panels["all"] = list(names)
     budgets = np.geomspace(3.0, 60.0, 200)  # evaluations per dimension
     figure, axes = plt.subplots(2, 3, figsize=(10.0, 6.0), layout="constrained", sharex=True, sharey=True)

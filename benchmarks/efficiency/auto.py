@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import functools
 import os
 import time
 import zlib
@@ -36,7 +35,7 @@ from scipy.stats import rankdata, wilcoxon
 import functions
 import tcgp
 from quick_botorch import quick_botorch
-from runs import LEVEL, Key, Run, Task, load, make_runs, shares_of_evaluations, shares_table, verdict
+from runs import LEVEL, SOLVED, Key, Run, Task, load, make_runs, shares_of_evaluations, shares_table, verdict
 from tcgp.experiments.plan.methods import Method
 from tcgp.experiments.run.peers import PEERS, check_installed
 from tcgp.methods import PORTFOLIOS, Member
@@ -91,9 +90,6 @@ SETS = {
     "many-tuning": (functions.MANY_TUNING, 2),
 }
 STORE = Path(__file__).parent / "results" / "auto.csv"
-SOLVED = 1e-6  # regrets below this share of the regret of a random point count as this: solved
-# The last function of each group of BBOB.
-BBOB_GROUPS = {5: "separable", 9: "moderate", 14: "ill-conditioned", 19: "multimodal", 24: "weak structure"}
 Runs = Mapping[Key, Run]
 
 
@@ -206,7 +202,7 @@ def groups(
     """Markdown: runs that the reference wins and loses against each other method, by group of functions."""
     members: dict[str, list[str]] = {}
     for name in names:
-        members.setdefault(group_of(name), []).append(name)
+        members.setdefault(functions.group_of(name), []).append(name)
     others = [method for method in methods if method != reference]
     lines = [f"| runs won : lost by {reference} (p) | budget | " + " | ".join(others) + " |"]
     lines.append("|---" * (len(others) + 2) + "|")
@@ -234,14 +230,6 @@ def _won_and_lost(
     return f"{(found > LEVEL).sum()} : {(found < -LEVEL).sum()} of {len(found)} (p = {p:.1g})"
 
 
-def group_of(name: str) -> str:
-    """The group of BBOB that a function belongs to; all others are classics."""
-    if not name.startswith("bbob:"):
-        return "classics"
-    number = int(name.split(":")[1][1:])
-    return next(group for last, group in BBOB_GROUPS.items() if number <= last)
-
-
 def _regrets(
     runs: Runs, name: str, methods: Sequence[str], budget: int, per_dimension: int
 ) -> dict[str, dict[int, float]]:
@@ -263,20 +251,12 @@ def common_seeds(row: dict[str, dict[int, float]]) -> dict[str, dict[int, float]
 
 def curves(runs: Runs, name: str, method: str, n0: int) -> dict[int, np.ndarray]:
     """log10 regret after each evaluation from n0 on, by seed."""
-    scale = random_regret(name)
+    scale = functions.random_regret(name)
     return {
         key.seed: np.log10(np.maximum(run.gaps / scale, SOLVED))
         for key, run in runs.items()
         if (key.function, key.method, key.n0) == (name, method, n0)
     }
-
-
-@functools.cache
-def random_regret(name: str) -> float:
-    """Median regret of a random point: the unit in which regrets of different functions compare."""
-    problem = functions.get(name)
-    X = np.random.default_rng(0).uniform(*problem.bounds.T, (1000, problem.dim))
-    return float(np.median(problem.fun(X)) - problem.minimum)
 
 
 def regret_table(table: dict[str, dict[str, dict[int, float]]], methods: Sequence[str]) -> str:

@@ -30,6 +30,7 @@ os.environ.setdefault("RAYON_NUM_THREADS", "1")
 import numpy as np
 
 import functions
+from first_report import MOST, report
 from runs import Key, Run, append, load
 from tools import TOOLS, Recorder, Spent, quiet
 
@@ -49,10 +50,10 @@ class Task(NamedTuple):
 def main() -> None:
     arguments = _arguments()
     names = [name for name in SETS[arguments.set] if re.search(arguments.match, name)]
-    run(arguments, names)
-
-
-# ---- runs ----
+    if arguments.command == "run":
+        run(arguments, names)
+    else:
+        print(report(load(arguments.store), names, arguments.method, arguments.reference))
 
 
 def run(arguments: argparse.Namespace, names: Sequence[str]) -> None:
@@ -109,8 +110,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--options", help="arguments of tcgp.minimize for auto, as JSON")
     parser.add_argument("--label", help="name of these runs in the store; the tool, if none is given")
     parser.add_argument("--per-dimension", type=int, default=20)
-    parser.add_argument("--at-most", type=int, default=100)
+    parser.add_argument("--at-most", type=int, default=MOST)
     parser.add_argument("--match", default="", help="only problems whose name this regular expression finds")
+    parser.add_argument("--reference", default="auto", help="whom the report compares with the others")
     parser.add_argument("--store", type=Path, default=STORE)
     return parser.parse_args()
 

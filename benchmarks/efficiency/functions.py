@@ -20,6 +20,7 @@ from tcgp.experiments.run.bbob import bbob_problem, is_bbob, open_bbob
 from tcgp.problems import Problem
 
 __all__ = [
+    "BBOB_GROUPS",
     "MANY_PARAMETERS",
     "MANY_TUNING",
     "SECOND_TUNING",
@@ -30,6 +31,8 @@ __all__ = [
     "VALIDATION",
     "bbob_minimizer",
     "get",
+    "group_of",
+    "random_regret",
 ]
 
 TUNING = (
@@ -310,6 +313,9 @@ def cosine_mixture(x: np.ndarray) -> np.ndarray:
     return (x**2 - 0.1 * np.cos(5.0 * np.pi * x)).sum(axis=-1)
 
 
+# The last function of each group of BBOB.
+BBOB_GROUPS = {5: "separable", 9: "moderate", 14: "ill-conditioned", 19: "multimodal", 24: "weak structure"}
+
 # Formula, box and a minimizer, to a few digits where it has no closed form.
 _CLASSICS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], list[tuple[float, float]], list[float]]] = {
     "alpine5": (alpine, [(-10.0, 10.0)] * 5, [0.0] * 5),
@@ -455,3 +461,19 @@ def bbob_minimizer(name: str) -> np.ndarray:
             return np.loadtxt("._bbob_problem_best_parameter.txt")
         finally:
             os.chdir(here)
+
+
+@functools.cache
+def random_regret(name: str) -> float:
+    """Median regret of a random point: the unit in which regrets of different functions compare."""
+    problem = get(name)
+    X = np.random.default_rng(0).uniform(*problem.bounds.T, (1000, problem.dim))
+    return float(np.median(problem.fun(X)) - problem.minimum)
+
+
+def group_of(name: str) -> str:
+    """The group of BBOB that a function belongs to; all others are classics."""
+    if not name.startswith("bbob:"):
+        return "classics"
+    number = int(name.split(":")[1][1:])
+    return next(group for last, group in BBOB_GROUPS.items() if number <= last)

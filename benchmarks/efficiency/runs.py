@@ -22,6 +22,7 @@ from scipy.stats import wilcoxon
 
 __all__ = [
     "LEVEL",
+    "SOLVED",
     "Key",
     "Run",
     "Task",
@@ -36,6 +37,7 @@ __all__ = [
 
 COLUMNS = ("function", "method", "seed", "n0", "evaluations", "seconds", "steps")
 DIGITS = 10  # with nine, runs that end in the same local minimum tie where they did not, and tests change
+SOLVED = 1e-6  # regrets below this share of the regret of a random point count as this: solved
 LEVEL = 0.1  # medians of log10 regret nearer than this are level, where there are too few seeds for a test
 
 

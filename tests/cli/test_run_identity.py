@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import sys
 
 import pytest
 from commands import command, events, wait_until, write_spec
@@ -44,7 +46,7 @@ def kill_during_the_first_run(path, where=None):
 
 
 def let_it_end(folder):
-    notes = folder / "spec.tcgp" / "runs" / "0000" / ".supervisor"
+    notes = folder / "spec.tcgp" / "runs" / ".tcgp" / "0000" / "supervisor"
     (folder / "hold").unlink(missing_ok=True)
     wait_until(lambda: '"code"' in notes.read_text())
 
@@ -88,8 +90,6 @@ def test_two_campaigns_in_a_directory_keep_their_runs_apart(tmp_path, capsys):
 
 
 def test_without_a_journal_nothing_is_taken_up(tmp_path):
-    import sys
-
     import tcgp
     from tcgp.programs import ProgramCrew, Simulator
 
@@ -162,7 +162,9 @@ def test_a_campaign_of_an_earlier_version_finds_its_run(tmp_path):
     header, *rest = journal.read_text().splitlines()
     known = {key: value for key, value in json.loads(header).items() if key != "campaign"}
     journal.write_text("\n".join([json.dumps(known), *rest]) + "\n")
-    (tmp_path / "spec.tcgp" / "runs" / "0000" / ".run.json").unlink()
+    runs = tmp_path / "spec.tcgp" / "runs"
+    (runs / ".tcgp" / "0000" / "supervisor").rename(runs / "0000" / ".supervisor")
+    shutil.rmtree(runs / ".tcgp")
     assert minimize(path) == 0
     assert starts(tmp_path) == ["0000", "0001"]
 
@@ -272,3 +274,58 @@ def test_patience_does_not_drop_a_run_under_way(tmp_path):
     assert minimize(path) == 0
     assert len(told(tmp_path)) == n
     assert len(starts(tmp_path)) == n
+
+
+# ---- programs that do not keep to their files ----
+
+EMPTIES = """
+import os, shutil, sys, time
+here = os.path.dirname(os.path.dirname(os.path.dirname(os.getcwd())))
+open(os.path.join(here, 'starts'), 'a').write(os.path.basename(os.getcwd()) + ' ')
+for name in os.listdir('.'):
+    if os.path.isdir(name): shutil.rmtree(name)
+    else: os.remove(name)
+if REMOVES: os.rmdir(os.getcwd())
+open(os.path.join(here, 'emptied'), 'w').close()
+while os.path.exists(os.path.join(here, 'hold')): time.sleep(0.01)
+if not REMOVES: open('result', 'w').write(sys.argv[1])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize("removes", [False, True])
+def test_a_program_that_empties_its_directory_is_not_started_twice(removes, tmp_path):
+    tables = f"{ONE_REAL}[objective]\nfile = 'result'\n"
+    path = spec_in(tmp_path, EMPTIES.replace("REMOVES", str(removes)), tables=tables, budget=1)
+    (tmp_path / "hold").touch()
+    process = command("minimize", path, "--quiet", "--no-plots")
+    wait_until(lambda: (tmp_path / "emptied").exists() or process.poll() is not None)
+    process.kill()
+    process.communicate()
+    again = command("minimize", path, "--quiet", "--no-plots")
+    runs = tmp_path / "spec.tcgp" / "runs"
+    wait_until(lambda: again.poll() is not None or is_reading(again.pid, runs))
+    (tmp_path / "hold").unlink()
+    _, err = again.communicate(timeout=60)
+    assert "Traceback" not in err
+    assert starts(tmp_path) == ["0000"]
+    (told_at_last,) = events(tmp_path / "spec.tcgp" / "journal.jsonl", "tell")
+    assert (told_at_last["y"] is None) == removes
+
+
+def is_reading(pid, runs):
+    """Whether a process has notes of a run open, as one that waits for it does."""
+    try:
+        files = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+    except OSError:
+        return False
+    return any(file.startswith(str(runs / ".tcgp")) for file in files)
+
+
+def test_a_run_whose_directory_the_user_removes_is_made_again(tmp_path):
+    path = spec_in(tmp_path, COUNTED)
+    kill_during_the_first_run(path)
+    let_it_end(tmp_path)
+    shutil.rmtree(tmp_path / "spec.tcgp" / "runs" / "0000")
+    assert minimize(path) == 0
+    assert starts(tmp_path) == ["0000", "0000", "0001"]

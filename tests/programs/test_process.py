@@ -149,12 +149,12 @@ def test_a_program_whose_supervisor_is_killed_ends_too(tmp_path):
 
 
 def test_a_program_that_deletes_the_notes_can_be_killed_and_its_value_is_read(tmp_path):
-    run = leaving_child(tmp_path, "rm .supervisor; touch up; wait").start({})
+    run = leaving_child(tmp_path, "rm ../.tcgp/*/supervisor; touch up; wait").start({})
     child = pid_in(run.directory / "child")
     wait_until((run.directory / "up").exists)
     run.kill()
     assert not is_alive(child)
-    assert Simulator(["sh", "-c", "rm .supervisor; echo 5"], tmp_path)({}) == 5.0
+    assert Simulator(["sh", "-c", "rm ../.tcgp/*/supervisor; echo 5"], tmp_path)({}) == 5.0
 
 
 @linux
@@ -175,7 +175,9 @@ def test_orphans_that_end_before_the_program_are_reaped(tmp_path):
 
 def notes_of(run):
     """What the supervisor of a run has noted last."""
-    return json.loads((run.directory / ".supervisor").read_text().splitlines()[-1])
+    return json.loads(
+        (run.directory.parent / ".tcgp" / run.directory.name / "supervisor").read_text().splitlines()[-1]
+    )
 
 
 # ---- runs that outlive the process that started them ----
@@ -221,7 +223,7 @@ def test_an_orphan_that_still_runs_is_waited_for_and_not_started_again(orphan, t
 
 def test_an_orphan_that_has_ended_has_left_its_value(orphan, tmp_path):
     (tmp_path / "0003" / "go").touch()
-    wait_until(lambda: '"code"' in (tmp_path / "0003" / ".supervisor").read_text())
+    wait_until(lambda: '"code"' in (tmp_path / ".tcgp" / "0003" / "supervisor").read_text())
     run = orphan.adopt({"x": 1}, "0003")
     assert run.finish() == 4.25
     assert run.seconds > 0.0
@@ -243,7 +245,7 @@ def test_the_time_of_an_orphan_counts_from_its_start(orphan):
 
 
 def test_an_orphan_loses_no_time_if_the_clock_is_set_or_the_machine_has_slept(orphan, tmp_path):
-    notes = tmp_path / "0003" / ".supervisor"
+    notes = tmp_path / ".tcgp" / "0003" / "supervisor"
     facts = json.loads(notes.read_text())
     a_day = 86400.0
     notes.write_text(json.dumps({**facts, "started": facts["started"] - a_day}) + "\n")  # its lock stays
@@ -272,14 +274,14 @@ def test_a_run_of_other_parameters_or_of_another_command_is_not_adopted(orphan):
 
 
 def test_a_run_whose_supervisor_died_without_a_word_is_not_adopted(orphan, tmp_path):
-    notes = json.loads((tmp_path / "0003" / ".supervisor").read_text())
+    notes = json.loads((tmp_path / ".tcgp" / "0003" / "supervisor").read_text())
     os.killpg(notes["pid"], signal.SIGKILL)
     wait_until(lambda: orphan.adopt({"x": 1}, "0003") is None)
 
 
 @linux
 def test_a_run_that_goes_on_without_its_supervisor_is_not_started_beside_it(orphan, tmp_path):
-    notes = json.loads((tmp_path / "0003" / ".supervisor").read_text())
+    notes = json.loads((tmp_path / ".tcgp" / "0003" / "supervisor").read_text())
     os.kill(notes["pid"], signal.SIGKILL)
     wait_until(lambda: not is_alive(notes["pid"]))
     with pytest.raises(
@@ -296,7 +298,7 @@ def test_a_run_that_goes_on_without_its_supervisor_is_not_started_beside_it(orph
 
 @linux
 def test_another_process_with_the_number_of_a_lost_program_hinders_no_start(orphan, tmp_path):
-    path = tmp_path / "0003" / ".supervisor"
+    path = tmp_path / ".tcgp" / "0003" / "supervisor"
     notes = json.loads(path.read_text())
     os.killpg(notes["pid"], signal.SIGKILL)
     os.killpg(notes["program"], signal.SIGKILL)
@@ -310,7 +312,7 @@ def test_another_process_with_the_number_of_a_lost_program_hinders_no_start(orph
 def test_an_orphan_of_another_machine_costs_no_process_here_its_life(orphan, tmp_path):
     """On a file system that machines or containers share, its numbers are those of others here."""
     bystander = subprocess.Popen(["sleep", "1000"], start_new_session=True)
-    path = tmp_path / "0003" / ".supervisor"
+    path = tmp_path / ".tcgp" / "0003" / "supervisor"
     elsewhere = {"machine": "elsewhere", "pid": bystander.pid, "program": bystander.pid}
     notes = json.loads(path.read_text())
     path.write_text(json.dumps({**notes, **elsewhere}) + "\n")  # the same file: its lock stays
@@ -338,7 +340,7 @@ def test_an_orphan_of_another_machine_costs_no_process_here_its_life(orphan, tmp
     ],
 )
 def test_notes_that_no_supervisor_writes_are_not_believed(orphan, tmp_path, wrong):
-    notes = tmp_path / "0003" / ".supervisor"
+    notes = tmp_path / ".tcgp" / "0003" / "supervisor"
     facts = json.loads(notes.read_text())
     os.killpg(facts["pid"], signal.SIGKILL)
     notes.write_text(json.dumps({**facts, "code": 0, "seconds": 1.0, **wrong}) + "\n")

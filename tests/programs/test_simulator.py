@@ -69,8 +69,6 @@ def test_a_run_keeps_what_it_was_given_and_what_it_wrote(tmp_path):
     run.finish()
     assert run.directory == (tmp_path / "0007").resolve()
     assert {path.name for path in run.directory.iterdir()} == {
-        ".run.json",
-        ".supervisor",
         "extra",
         "outcome.json",
         "parameters.json",

@@ -76,10 +76,10 @@ def start(arguments: list[str], notes: Path, **options: Any) -> Process:
         return Process(supervisor, notes, facts)
     supervisor.wait()
     if isinstance(facts, dict):
-        number, reason = facts["error"]
-        if notes.exists() and os.path.exists(arguments[0]):  # neither of them is what is missing
+        number, reason, file = facts["error"]
+        if file == arguments[0] and os.path.exists(file):  # it is not what is missing
             reason = _INTERPRETER.get(number, reason)
-        raise OSError(number, reason, arguments[0])
+        raise OSError(number, reason, file)
     raise OSError(
         f"the supervisor of {arguments[0]!r} ended with exit code {supervisor.returncode} before its start"
     )
@@ -99,7 +99,7 @@ def adopt(arguments: list[str] | None, notes: Path) -> Process | None:
     facts = read_notes(notes)
     if not isinstance(facts.get("command"), list) or arguments not in (None, facts["command"]):
         return None
-    process = Process(_Stranger(notes, facts["pid"]), notes, facts)
+    process = Process(_Stranger(notes, facts), notes, facts)
     # The final note is written before the lock is released, so it must be read after the lock is checked.
     if process.has_ended and "code" not in read_notes(notes):
         return None
@@ -113,16 +113,25 @@ def _settle(notes: Path) -> None:
     """
     import fcntl
 
+    given_up = b"given up before it began\n"
+    with (
+        contextlib.suppress(FileExistsError),
+        notes.open("xb") as file,
+    ):  # a later supervisor finds it and gives up
+        file.write(given_up)
     end = time.monotonic() + LONGEST_FAREWELL
-    with notes.open("ab") as file:  # if this creates the file, a later supervisor finds it and gives up
-        while not os.fstat(file.fileno()).st_size and time.monotonic() < end:
+    with notes.open("ab") as file:
+        while not os.fstat(file.fileno()).st_size:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:  # a supervisor is alive: its first line will say that the program runs
-                time.sleep(0.005)
-                continue
+            except (
+                OSError
+            ):  # a supervisor is alive, or nobody knows: its first line will say that the program runs
+                if time.monotonic() < end:
+                    time.sleep(0.005)
+                    continue
             if not os.fstat(file.fileno()).st_size:
-                file.write(b"given up before it began\n")
+                file.write(given_up)
                 file.flush()
 
 
@@ -218,8 +227,8 @@ class Process:
             return
         if not self._is_here:  # its numbers are those of other processes here
             logger.warning(
-                "the program of %s runs on another machine or in another container, and has to be killed there",
-                self._notes.parent,
+                "the program of run %s runs on another machine or in another container, and has to be killed there",
+                self._notes.parent.name,
             )
             return
         if sys.platform == "win32":
@@ -241,14 +250,15 @@ class Process:
 class _Stranger:
     """The supervisor of a program that another process started, with the interface of `subprocess.Popen`."""
 
-    def __init__(self, notes: Path, pid: int) -> None:
-        self.pid = pid
+    def __init__(self, notes: Path, facts: Mapping[str, Any]) -> None:
+        self.pid: int = facts["pid"]
         self.returncode: int | None = None
-        self._notes = notes.open("rb")  # the lock is visible even if the program deletes the file
+        self._path, self._facts = notes, facts
+        self._notes = notes.open("rb")  # the lock is visible even if somebody deletes the file
 
     def poll(self) -> int | None:
         """Return None while the supervisor is alive; a dead one has released its lock."""
-        if self.returncode is None and not _is_locked(self._notes):
+        if self.returncode is None and not _is_alive(self._notes, read_notes(self._path) or self._facts):
             self.returncode = -signal.SIGKILL  # after a normal end, the notes contain the exit code
         return self.returncode
 
@@ -266,7 +276,7 @@ def is_running(notes: Path) -> bool:
     if sys.platform == "win32" or not notes.is_file():
         return False
     with notes.open("rb") as file:
-        return _is_locked(file)
+        return _is_alive(file, read_notes(notes))
 
 
 def unsupervised(notes: Path) -> int | None:
@@ -317,16 +327,45 @@ def _is_sensible(facts: Mapping[str, Any]) -> bool:
     )
 
 
-def _is_locked(notes: BinaryIO) -> bool:
-    """Return whether the supervisor that wrote these notes is alive."""
+def _is_alive(notes: BinaryIO, facts: Mapping[str, Any]) -> bool:
+    """Return whether the supervisor that wrote these notes is alive: it holds a lock, where there are locks."""
     import fcntl
 
     try:
         fcntl.flock(notes, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared, so that two readers do not see each other
     except BlockingIOError:
         return True
+    except OSError:
+        return _seems_alive(facts)
     fcntl.flock(notes, fcntl.LOCK_UN)
-    return False
+    return bool(facts.get("unlocked")) and _seems_alive(
+        facts
+    )  # it may have found no locks where we find some
+
+
+def _seems_alive(facts: Mapping[str, Any]) -> bool:
+    """Return whether a supervisor seems to be alive, by its process number and birth time.
+
+    On another machine, it is believed to be alive until its final note: nobody starts its program a second time.
+    """
+    from tcgp.programs.supervisor import birth
+
+    if "code" in facts or not facts:
+        return False
+    if _is_here(facts):
+        if facts.get("own_birth") is None:  # no /proc here: the number has to do
+            return _exists(facts["pid"])
+        return bool(birth(facts["pid"]) == facts["own_birth"])
+    return facts.get("host") not in (None, os.uname().nodename)  # the same machine has been started anew
+
+
+def _exists(pid: int) -> bool:
+    """Return whether there is a process with this number."""
+    try:
+        os.kill(pid, 0)
+    except OSError as error:
+        return error.errno == errno.EPERM
+    return True
 
 
 def _signal(number: int, which: int) -> None:

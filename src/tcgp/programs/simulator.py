@@ -8,14 +8,13 @@ a command.
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import logging
 import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,15 +23,15 @@ from tcgp._files import write_atomically
 from tcgp._text import plain, printable, shorten
 from tcgp.programs.command import Template, find_program
 from tcgp.programs.objective import OUTCOME, STDOUT, Objective, RunFailed, outputs_of_run
-from tcgp.programs.output import last_line, parse_json, read_tail
+from tcgp.programs.output import last_line, read_tail
+from tcgp.programs.places import PARAMETERS, Place, new_place, places_of, read_json
 from tcgp.programs.process import Process, adopt, is_running, read_notes, start, unsupervised
 
 __all__ = ["Run", "Simulator", "is_under_way"]
 
 logger = logging.getLogger("tcgp")
 
-PARAMETERS, STDERR = "parameters.json", "stderr.txt"
-NOTES, IDENTITY = ".supervisor", ".run.json"
+STDERR = "stderr.txt"
 LONGEST_WORDS = 10_000  # characters at the end of an output that are searched for messages
 
 Value = float | dict[str, float | None]
@@ -137,9 +136,10 @@ class Simulator:
     def start(self, parameters: Mapping[str, Any], name: str | None = None) -> Run:
         """Start a run in a new directory, with the given name if it is free."""
         arguments = self.arguments(parameters)
-        directory = _new_directory(Path(self.runs), name)
+        place = new_place(Path(self.runs), name)
+        directory = place.directory.resolve()
         write_atomically(directory / PARAMETERS, _as_json(dict(parameters)))
-        write_atomically(directory / IDENTITY, _as_json(self._identity(parameters)))
+        write_atomically(place.identity, _as_json(self._identity(parameters)))
         given = directory / PARAMETERS if self.stdin else Path(os.devnull)
         with (
             given.open("rb") as stdin,
@@ -148,7 +148,7 @@ class Simulator:
         ):
             process = start(
                 arguments,
-                directory / NOTES,
+                place.notes,
                 stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,
@@ -162,32 +162,37 @@ class Simulator:
         run = self.adopt(parameters, name)
         if run is not None:
             return run
-        last = self.directory_of(name)
-        if last is not None and is_running(last / NOTES):
+        last = self._last_place(name)
+        if last is not None and is_running(last.notes):
             raise ValueError(
                 f"run {name} was started with another command or other parameters and is still running in "
-                f"{str(last)!r}: undo that change to have its value read, or kill it to have the run made again"
+                f"{str(last.directory)!r}: undo that change to have its value read, or kill it to have the run made "
+                "again"
             )
-        if last is not None and (program := unsupervised(last / NOTES)) is not None:
+        if last is not None and (program := unsupervised(last.notes)) is not None:
             raise ValueError(
-                f"run {name} still runs in {str(last)!r}, but its supervisor was killed, so that nobody will know its "
-                f"exit code: wait for it to end and report its value with tcgp tell, or kill process {program} to have "
-                "it made again"
+                f"run {name} still runs in {str(last.directory)!r}, but its supervisor was killed, so that nobody "
+                "will know its exit code: wait for it to end and report its value with tcgp tell, or kill process "
+                f"{program} to have it made again"
             )
-        same = self._directory_with(parameters, name)
-        if same is not None and read_notes(same / NOTES).get("code") == 0:
+        same = self._place_with(parameters, name)
+        if same is not None and same.directory.is_dir() and read_notes(same.notes).get("code") == 0:
             logger.warning(
                 "run %s has ended in %r, but with another command, and is made again; what it gave there can be "
                 "reported with tcgp tell instead",
                 name,
-                str(same),
+                str(same.directory),
             )
         return self.start(parameters, name)
 
     def directory_of(self, name: str | None) -> Path | None:
         """Return the latest directory of the campaign's runs with this name; None if there is none."""
-        own = [] if name is None else _directories_of(Path(self.runs), name, self.campaign)
-        return own[-1].resolve() if own else None
+        last = self._last_place(name)
+        return None if last is None else last.directory.resolve()
+
+    def _last_place(self, name: str | None) -> Place | None:
+        own = [] if name is None else places_of(Path(self.runs), name, self.campaign)
+        return own[-1] if own else None
 
     def adopt(self, parameters: Mapping[str, Any], name: str | None) -> Run | None:
         """Return the run with this name, if another process started it with the same command and it can be adopted.
@@ -195,29 +200,32 @@ class Simulator:
         Runs that were killed before their timeout, or whose machine went down, cannot be adopted. On Windows, no run
         can.
         """
-        directory = self._directory_with(parameters, name)
-        if directory is None:
+        place = self._place_with(parameters, name)
+        if place is None:
             return None
         # The program may be found elsewhere now, or the spec have moved: what counts is how the command is written.
         # Runs of earlier versions have kept no more than what it came to.
-        kept = _read_identity(directory).get("command")
+        kept = place.read_identity().get("command")
         if kept is not None and kept != list(self.command):
             return None
-        process = adopt(None if kept is not None else self.arguments(parameters), directory / NOTES)
-        if process is None or (process.has_ended and self._allows_more_than(process.timeout)):
+        process = adopt(None if kept is not None else self.arguments(parameters), place.notes)
+        if process is None:
             return None
-        return Run(self, directory, process.command, process)
+        is_gone = not place.directory.is_dir()  # whoever removes the directory wants the run made again
+        if process.has_ended and (is_gone or self._allows_more_than(process.timeout)):
+            return None
+        return Run(self, place.directory.resolve(), process.command, process)
 
     def _allows_more_than(self, timeout: float | None) -> bool:
         """Whether a run that was killed after this time may take longer now."""
         return timeout is not None and (self.timeout is None or self.timeout > timeout)
 
-    def _directory_with(self, parameters: Mapping[str, Any], name: str | None) -> Path | None:
-        """Return the latest directory of the runs with this name that were started with these parameters."""
-        own = [] if name is None else _directories_of(Path(self.runs), name, self.campaign)
+    def _place_with(self, parameters: Mapping[str, Any], name: str | None) -> Place | None:
+        """Return the latest place of the runs with this name that were started with these parameters."""
+        own = [] if name is None else places_of(Path(self.runs), name, self.campaign)
         # A copy of the journal, or one from a backup, may have gone on with other points under the same numbers.
-        same = [d for d in own if _read_identity(d).get("parameters") == dict(parameters)]
-        return same[-1].resolve() if same else None
+        same = [place for place in own if place.read_identity().get("parameters") == dict(parameters)]
+        return same[-1] if same else None
 
     def _identity(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """What a run is recognized by; the program may rewrite its other files."""
@@ -229,12 +237,13 @@ class Simulator:
         Return None if there is no such run with these parameters, or if it did not end normally. Raise RunFailed if it
         has no value.
         """
-        directory = self._directory_with(parameters, name)
-        if directory is None:
+        place = self._place_with(parameters, name)
+        if place is None:
             return None
-        outcome = _read_json(directory / OUTCOME)
+        directory = place.directory.resolve()
+        outcome = read_json(directory / OUTCOME)
         kept = outcome.get("exit_code") if isinstance(outcome, dict) else None
-        if read_notes(directory / NOTES).get("code", kept) != 0:
+        if read_notes(place.notes).get("code", kept) != 0:
             return None
         if self.outputs is None:
             return self.objective.read(directory), {}
@@ -353,49 +362,11 @@ class Run:
 
 def is_under_way(runs: Path, name: str, campaign: str | None = None) -> bool:
     """Return whether the program of this run of a campaign is running, no matter which process started it."""
-    return any(is_running(directory / NOTES) for directory in _directories_of(runs, name, campaign))
+    return any(is_running(place.notes) for place in places_of(runs, name, campaign))
 
 
 def _as_json(content: object) -> str:
     return json.dumps(content, indent=1) + "\n"
-
-
-def _read_json(path: Path) -> object:
-    return parse_json(path.read_text(encoding="utf-8", errors="replace")) if path.is_file() else None
-
-
-def _read_identity(directory: Path) -> Mapping[str, Any]:
-    """Return what the run in a directory is recognized by; of earlier versions, its parameters."""
-    kept = _read_json(directory / IDENTITY)
-    return kept if isinstance(kept, dict) else {"parameters": _read_json(directory / PARAMETERS)}
-
-
-def _directories_of(root: Path, name: str, campaign: str | None) -> list[Path]:
-    """Return the directories of a campaign's runs with this name, in order."""
-    taken = itertools.takewhile(Path.is_dir, (root / candidate for candidate in _directories(name)))
-    return [directory for directory in taken if _read_identity(directory).get("campaign") == campaign]
-
-
-def _directories(name: str) -> Iterator[str]:
-    """Return the directory names of runs with this name, in order."""
-    if not name or name in (".", "..") or set(name) & set("/\\\0"):
-        raise ValueError(f"{name!r} is not the name of a directory")
-    return (name if i == 1 else f"{name}-{i}" for i in itertools.count(1))
-
-
-def _new_directory(root: Path, name: str | None) -> Path:
-    """Create a new directory, so that a run never sees the files of another one."""
-    root.mkdir(parents=True, exist_ok=True)
-    candidates: Iterator[str]
-    if name is None:
-        candidates = (f"{i:04d}" for i in itertools.count(sum(1 for _ in root.iterdir())))
-    else:
-        candidates = _directories(name)
-    for candidate in candidates:
-        with contextlib.suppress(FileExistsError):
-            (root / candidate).mkdir()
-            return (root / candidate).resolve()
-    raise AssertionError("numbers do not end")
 
 
 def _how_it_ended(code: int) -> str:

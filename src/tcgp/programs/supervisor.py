@@ -3,9 +3,9 @@
 This is a script: ``python -I -S supervisor.py NOTES READY PROGRAM ARGUMENT...``. It imports little, because every run
 starts it. NOTES is a file that the supervisor keeps locked as long as it is alive. The last line of NOTES says what is
 running and since when and, finally, how it ended. The lock tells other processes whether the program is still running,
-so that they can wait for it. READY is a pipe that receives the first line once the program has started, or the error if
-it cannot be started. If NOTES already exists, or another process writes to it first, the run was given up, and no
-program is started.
+so that they can wait for it; on a file system without locks, the number and the birth time of the supervisor tell it.
+READY is a pipe that receives the first line once the program has started, or the error if it cannot be started. If
+NOTES already exists, or another process writes to it first, the run was given up, and no program is started.
 
 When the program ends, the processes that it left behind are killed. SIGTERM kills the program and all processes that it
 started. On Linux this includes processes in other sessions, because orphans become children of the supervisor; on other
@@ -34,13 +34,20 @@ def main() -> int:
     path, ready, *arguments = sys.argv[1:]
     start = time.monotonic()
     facts: dict[str, Any] = {"pid": os.getpid(), "started": time.time(), "command": arguments}
-    facts |= {"machine": machine(), "clock": start}
+    facts |= {
+        "machine": machine(),
+        "host": os.uname().nodename,
+        "own_birth": birth(os.getpid()),
+        "clock": start,
+    }
     _adopt_orphans()
     signal.signal(signal.SIGTERM, lambda *_: _give_up(facts.get("program")))
     try:
         notes = open(path, "x", encoding="utf-8")  # noqa: SIM115  (locked and open until the end)
-        fcntl.flock(notes, fcntl.LOCK_EX)
-        if os.fstat(notes.fileno()).st_size:
+        if not _lock(notes):
+            facts["unlocked"] = True
+            _write(notes, facts)  # who we are, before there is a program
+        elif os.fstat(notes.fileno()).st_size:
             raise FileExistsError(errno.EEXIST, "the run was given up")
         # A session of its own, because a program that signals its process group must not reach us. It inherits neither
         # the notes nor the pipe.
@@ -49,7 +56,7 @@ def main() -> int:
         _write(notes, facts)
     except OSError as error:
         _kill_all(facts.get("program"))
-        _report(int(ready), {"error": [error.errno, error.strerror]})
+        _report(int(ready), {"error": [error.errno, error.strerror, error.filename or path]})
         return 1
     _report(int(ready), facts)
     code = _wait(program)
@@ -78,6 +85,17 @@ def birth(pid: int) -> int | None:
         state, *fields = file.read().rpartition(b")")[2].split()
         return None if state in (b"Z", b"X") else int(fields[18])
     return None
+
+
+def _lock(notes: TextIO) -> bool:
+    """Lock the notes until we end; False if the file system has no locks."""
+    try:
+        fcntl.flock(notes, fcntl.LOCK_EX)
+    except OSError as error:
+        if error.errno == errno.EINTR:
+            raise
+        return False
+    return True
 
 
 def _report(descriptor: int, message: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from tcgp._text import plain
-from tcgp.programs.objective import RunFailed
+from tcgp.programs.objective import RunFailed, RunLost
 from tcgp.programs.simulator import Run, Simulator
 from tcgp.record.journal import uninterrupted
 from tcgp.running.crews import Outcome, WorkersError
@@ -83,9 +83,14 @@ class ProgramCrew:
         """Return the finished runs; wait for at least one, up to the timeout."""
         first = concurrent.futures.FIRST_COMPLETED
         concurrent.futures.wait(self._futures.values(), timeout, return_when=first)
-        ended = [(number, future.result()) for number, future in self._futures.items() if future.done()]
-        for number, _ in ended:
+        done = {number: future for number, future in self._futures.items() if future.done()}
+        lost = {number: error for number, future in done.items() if (error := future.exception()) is not None}
+        ended = [(number, future.result()) for number, future in done.items() if number not in lost]
+        # What has ended well comes first: a run that was lost is said to be so when there is nothing else to say.
+        for number in [n for n, _ in ended] or list(lost)[:1]:
             del self._runs[number], self._futures[number]
+        if lost and not ended:
+            raise next(iter(lost.values()))
         return ended
 
     def leave(self) -> list[int]:
@@ -141,4 +146,6 @@ def outcome_of(run: Run) -> Outcome:
         value = run.finish()
     except RunFailed as error:
         return Outcome(None, str(error), run.seconds, run.exit_code, run.words)
+    except RunLost as error:
+        raise WorkersError(str(error)) from None
     return Outcome(value, run.reasons or None, run.seconds, run.exit_code, run.words if run.reasons else "")

@@ -16,13 +16,17 @@ from tcgp.goals import NOT_FINITE, read_outputs
 from tcgp.programs.numerals import last_number, parse_number
 from tcgp.programs.output import last_line, parse_json, read_tail
 
-__all__ = ["OUTCOME", "STDOUT", "Objective", "RunFailed", "outputs_of_run"]
+__all__ = ["OUTCOME", "STDOUT", "Objective", "RunFailed", "RunLost", "outputs_of_run"]
 
 STDOUT, OUTCOME = "stdout.txt", "outcome.json"
 
 
 class RunFailed(RuntimeError):
     """A run has no value; the message contains the reason."""
+
+
+class RunLost(RuntimeError):
+    """What a run has written cannot be believed, for no fault of its own; it is made again."""
 
 
 @dataclass(frozen=True)

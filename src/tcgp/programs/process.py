@@ -199,6 +199,17 @@ class Process:
         return None if seconds is None else float(seconds)
 
     @property
+    def met_a_full_disk(self) -> bool:
+        """Whether the disk was full when the program ended, so that its output may be cut off."""
+        facts = read_notes(self._notes)
+        if not self.supervised:
+            return sys.platform != "win32" and not _has_room(self._notes.parent)
+        if "code" in facts:
+            return bool(facts.get("full"))
+        # A supervisor that was not killed has tried to write its last note.
+        return (self._supervisor.returncode or 0) >= 0 or not _has_room(self._notes.parent)
+
+    @property
     def timeout(self) -> float | None:
         """Seconds after which the program was killed because it took too long; None if it was not."""
         return read_notes(self._notes).get("timeout")
@@ -357,6 +368,12 @@ def _seems_alive(facts: Mapping[str, Any]) -> bool:
             return _exists(facts["pid"])
         return bool(birth(facts["pid"]) == facts["own_birth"])
     return facts.get("host") not in (None, os.uname().nodename)  # the same machine has been started anew
+
+
+def _has_room(directory: Path) -> bool:
+    from tcgp.programs.supervisor import has_room
+
+    return has_room(str(directory))
 
 
 def _exists(pid: int) -> bool:

@@ -8,6 +8,7 @@ a command.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import logging
 import os
@@ -22,7 +23,7 @@ from typing import Any
 from tcgp._files import write_atomically
 from tcgp._text import plain, printable, shorten
 from tcgp.programs.command import Template, find_program
-from tcgp.programs.objective import OUTCOME, STDOUT, Objective, RunFailed, outputs_of_run
+from tcgp.programs.objective import OUTCOME, STDOUT, Objective, RunFailed, RunLost, outputs_of_run
 from tcgp.programs.output import last_line, read_tail
 from tcgp.programs.places import PARAMETERS, Place, new_place, places_of, read_json
 from tcgp.programs.process import Process, adopt, is_running, read_notes, start, unsupervised
@@ -32,6 +33,7 @@ __all__ = ["Run", "Simulator", "is_under_way"]
 logger = logging.getLogger("tcgp")
 
 STDERR = "stderr.txt"
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 LONGEST_WORDS = 10_000  # characters at the end of an output that are searched for messages
 
 Value = float | dict[str, float | None]
@@ -212,7 +214,9 @@ class Simulator:
         if process is None:
             return None
         is_gone = not place.directory.is_dir()  # whoever removes the directory wants the run made again
-        if process.has_ended and (is_gone or self._allows_more_than(process.timeout)):
+        if process.has_ended and (
+            is_gone or process.met_a_full_disk or self._allows_more_than(process.timeout)
+        ):
             return None
         return Run(self, place.directory.resolve(), process.command, process)
 
@@ -296,7 +300,10 @@ class Run:
         return "\n".join(parts)
 
     def finish(self) -> Value:
-        """Wait for the run to end, and return its value or outputs; raise RunFailed if there are none."""
+        """Wait for the run to end, and return its value or outputs; raise RunFailed if there are none.
+
+        Raise RunLost if the disk was full at its end: what it has written may be cut off.
+        """
         try:
             value = self._value()
         except RunFailed as error:
@@ -323,6 +330,8 @@ class Run:
             raise RunFailed(f"no end after {timeout:g} s") from None
         if self._killed:
             raise RunFailed("stopped before its end")
+        if self._process.met_a_full_disk:
+            raise RunLost(self._lost)
         if self._process.timeout is not None:
             raise RunFailed(f"no end after {self._process.timeout:g} s")
         self.exit_code = self._process.code
@@ -345,9 +354,19 @@ class Run:
             "command": self._arguments,
         }
         try:
-            write_atomically(self.directory / OUTCOME, _as_json(outcome))
-        except OSError as error:  # a full disk must not cost the value
+            if self.directory.is_dir():  # the program may have removed it
+                write_atomically(self.directory / OUTCOME, _as_json(outcome))
+        except OSError as error:
+            if error.errno in _FULL:
+                raise RunLost(self._lost) from None
             logger.warning("%s could not be written: %s", self.directory / OUTCOME, error.strerror)
+
+    @property
+    def _lost(self) -> str:
+        return (
+            f"the disk is full, and {str(self.directory)!r} may be cut off: nothing is read from it, and the run is "
+            "made again once there is room"
+        )
 
     def _last_words(self) -> str:
         """Return the last line of standard error, which often contains the error message."""

@@ -27,6 +27,8 @@ from typing import Any, TextIO
 
 LONGEST_FAREWELL = 5.0  # seconds to wait for killed processes to disappear
 
+LEAST_ROOM = 1 << 14  # bytes that can be written where a disk is not full
+
 PR_SET_CHILD_SUBREAPER = 36  # of linux/prctl.h
 
 
@@ -62,7 +64,9 @@ def main() -> int:
     code = _wait(program)
     facts |= {"code": code, "seconds": time.monotonic() - start}
     _kill_all(program.pid)
-    with contextlib.suppress(OSError):  # if the disk is full, the exit status has to suffice
+    if not has_room(os.path.dirname(path)):
+        facts["full"] = True
+    with contextlib.suppress(OSError):  # without this note, nobody believes what the program has written
         _write(notes, facts)
     return code if code >= 0 else 128 - code
 
@@ -85,6 +89,22 @@ def birth(pid: int) -> int | None:
         state, *fields = file.read().rpartition(b")")[2].split()
         return None if state in (b"Z", b"X") else int(fields[18])
     return None
+
+
+def has_room(directory: str) -> bool:
+    """Return whether something can be written to a directory; if not, the output of a program may be cut off.
+
+    Many programs do not notice, and end as if all were well.
+    """
+    place = os.path.join(directory, f".{os.urandom(8).hex()}.room")
+    try:
+        with open(place, "xb", buffering=0) as file:
+            return file.write(bytes(LEAST_ROOM)) == LEAST_ROOM
+    except OSError:
+        return False
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(place)
 
 
 def _lock(notes: TextIO) -> bool:

@@ -13,6 +13,7 @@ import gc
 import itertools
 import os
 import pickle
+import resource
 import signal
 import subprocess
 import tempfile
@@ -27,7 +28,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from tcgp import Optimizer
 from tcgp.optimizer import JournalError, read_campaign
-from tcgp.record.journal import JournalRescued, read_journal
+from tcgp.record.file import JournalInUse, JournalRescued
+from tcgp.record.journal import read_journal
 
 BOX = [(0.0, 1.0), (-2.0, 3.0)]
 FOREIGN = b'{"event": "tell", "id": null, "x": [0.5, 0.5], "y": -1.0, "reason": null, "seconds": null}\n'
@@ -46,20 +48,24 @@ class Adversary(RuleBasedStateMachine):
 
     cases = 0  # how many were tried
 
-    @initialize(seed=st.integers(0, 1000))
-    def begin(self, seed: int) -> None:
+    @initialize(seed=st.integers(0, 1000), relative=st.booleans())
+    def begin(self, seed: int, relative: bool) -> None:
         type(self).cases += 1
         self.home = tempfile.TemporaryDirectory()
         self.place = Path(self.home.name)
         self.numbers = itertools.count(1)
+        self.directory = os.getcwd()
+        os.chdir(self.place)
+        journal = Path("run.jsonl") if relative else self.place / "run.jsonl"
         # All proposals are of the initial design: nothing is fitted, and a case takes milliseconds.
-        self.optimizer = Optimizer(BOX, n_initial=10**6, rng=seed, journal=self.place / "run.jsonl")
+        self.optimizer = Optimizer(BOX, n_initial=10**6, rng=seed, journal=journal)
         self.told: dict[tuple[float, ...], float] = {}
         self.journals = {self.place / "run.jsonl"}  # the names that journals of this run have had
         self.others: dict[Path, bytes] = {}  # files that are none of its business, and what is in them
         self.left: dict[Path, bytes | None] = {}  # journals that someone has changed, as he left them
         self.open: list[tuple[int, Path]] = []
         self.copies: list[Optimizer] = []
+        self.at_work = False  # as inside tcgp.minimize
         self.changed: bool | None = False  # since the optimizer last looked; None if it may have noticed
         self.write_another_file(keep_open=False)
 
@@ -72,6 +78,7 @@ class Adversary(RuleBasedStateMachine):
         finally:
             self.close_other_files()
             self.optimizer.close()
+            os.chdir(self.directory)
             self.home.cleanup()
 
     # ---- the user ----
@@ -95,12 +102,41 @@ class Adversary(RuleBasedStateMachine):
     @rule(close=st.booleans(), reoffer=st.booleans())
     def start_again(self, close: bool, reoffer: bool) -> None:
         before = self.optimizer
+        if self.at_work and not close:
+            with contextlib.suppress(JournalInUse):
+                Optimizer.resume(self._journal())
+                raise AssertionError("it was taken away")
+            return
         if close:
             before.close()
-        assert before.journal is not None
-        self.optimizer = Optimizer.resume(before.journal, reoffer=reoffer)
+        self.at_work = False
+        self.optimizer = Optimizer.resume(self._journal(), reoffer=reoffer)
         assert self.optimizer.evaluations == before.evaluations
         self._refuses(before)
+
+    @rule()
+    def be_at_work(self) -> None:
+        """Nobody else in this process may open the journal from here on, as inside tcgp.minimize."""
+        self.optimizer.hold()
+        self.at_work = True
+
+    @precondition(lambda self: self.changed is False)
+    @rule(n=st.integers(1, 3), room=st.integers(0, 300))
+    def tell_while_the_disk_is_full(self, n: int, room: int) -> None:
+        """The file can grow by some bytes, and then a write is cut off: all are told, or none."""
+        numbers = [float(next(self.numbers)) for _ in range(n)]
+        points = [[1.0 / (2.0 + k), k % 7 / 2.0 - 0.75] for k in numbers]
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (self._journal().stat().st_size + room, limit[1]))
+        try:
+            self.optimizer.tell(points, numbers)
+        except OSError:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+            self.promise()
+            self.optimizer.tell(points, numbers)  # there is room again
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        self.told |= {tuple(x): y for x, y in zip(points, numbers, strict=True)}
 
     @rule(n_threads=st.integers(2, 4), n=st.integers(1, 3), change=st.sampled_from([None, *CHANGES[:-2]]))
     def use_threads(self, n_threads: int, n: int, change: str | None) -> None:
@@ -173,6 +209,16 @@ class Adversary(RuleBasedStateMachine):
         self.changed = True
         self.left[path] = path.read_bytes() if path.exists() else None
 
+    @rule(name=st.sampled_from([".", "below"]))
+    def change_directory(self, name: str) -> None:
+        """Where a journal of the same name may be, which is none of ours."""
+        (self.place / "below").mkdir(exist_ok=True)
+        other = self.place / "below" / "run.jsonl"
+        if other not in self.others:
+            other.write_bytes(b"of somebody else\n")
+            self.others[other] = b"of somebody else\n"
+        os.chdir(self.place / name)
+
     @rule(keep_open=st.booleans())
     def write_another_file(self, keep_open: bool) -> None:
         path = self.place / f"other-{len(self.others)}.csv"
@@ -216,15 +262,16 @@ class Adversary(RuleBasedStateMachine):
             assert (journal.read_bytes() if journal.exists() else None) == content, (
                 "a journal was written to again"
             )
-        names = {*self.others, *self.journals, *self.place.glob("moved-*")}
+        names = {self.place / "below", *self.others, *self.journals, *self.place.glob("moved-*")}
         assert set(self.place.iterdir()) <= names, "a file came from nowhere"
 
     # ---- steps ----
 
     def _journal(self) -> Path:
         assert self.optimizer.journal is not None
-        self.journals.add(self.optimizer.journal)
-        return self.optimizer.journal
+        path = self.place / self.optimizer.journal  # it may be named from where it was begun
+        self.journals.add(path)
+        return path
 
     def _ask(self) -> list[float]:
         try:

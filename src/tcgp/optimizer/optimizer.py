@@ -516,6 +516,11 @@ class Optimizer(Known):
         """The file that keeps every ask and tell."""
         return None if self._journal is None else self._journal.path
 
+    def hold(self) -> None:
+        """Let nobody else in this process take the journal over, until it is closed: a run is at work with it."""
+        if self._journal is not None:
+            self._journal.hold()
+
     def close(self) -> None:
         """Release the journal; nothing can be asked or told afterwards."""
         if self._journal is not None:

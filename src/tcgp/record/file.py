@@ -60,10 +60,13 @@ class KeptFile:
         The file as it was named, or the rescue file.
     content : bytes
         What the file must hold, to the byte.
+    is_at_work : bool
+        Whether it stays with this object if somebody opens it once more.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
+        self.is_at_work = False
         self._place = Path(os.path.abspath(path))  # the user's function may change the directory
         self._guard = threading.RLock()
         self._fd: int | None = _open(self.path)
@@ -343,10 +346,16 @@ def _identity(status: os.stat_result) -> tuple[int, int]:
 
 
 def _take_over(key: tuple[int, int]) -> None:
-    """Close the object that holds the same file in this process."""
-    held = _HELD.pop(key, None)
-    if held is not None:
-        held.close()
+    """Close the object that holds the same file in this process, unless a run is at work with it."""
+    held = _HELD.get(key)
+    if held is None:
+        return
+    if held.is_at_work:
+        raise JournalInUse(
+            f"the journal {str(held.path)!r} is in use by tcgp.minimize in this process, in another thread or below "
+            "this call; to look at it, use tcgp.Optimizer.read"
+        )
+    held.close()
 
 
 if sys.platform == "win32":

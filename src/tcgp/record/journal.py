@@ -123,6 +123,10 @@ class Journal:
         """Refuse, with a JournalError, if the journal was closed or taken over."""
         self._file.check_open()
 
+    def hold(self) -> None:
+        """Let nobody else in this process open the journal, until it is closed."""
+        self._file.is_at_work = True
+
     def close(self) -> None:
         """Release the file; a second call does nothing."""
         self._file.close()
@@ -175,6 +179,10 @@ class DetachedJournal:
         )
 
     def append(self, *events: Mapping[str, Any]) -> None:
+        """Refuse."""
+        self.check_open()
+
+    def hold(self) -> None:
         """Refuse."""
         self.check_open()
 

@@ -267,6 +267,7 @@ def minimize(
         _check_report(report)
     optimizer = _start_or_resume(space, journal, wanted, others, rng, n_evals)
     try:
+        optimizer.hold()
         given.give(optimizer)
         if stop_when_share_below is not None:
             optimizer.trace_share_below(limits.improvement)

@@ -99,7 +99,6 @@ def test_half_a_number_is_not_told_by_the_next_start_either(spec, small, tmp_pat
 
 
 def test_the_runs_beside_one_that_is_lost_are_told(spec, small, tmp_path):
-
     from tcgp.programs import ProgramCrew, Simulator
     from tcgp.running.crews import WorkersError
 

@@ -98,10 +98,11 @@ def has_room(directory: str) -> bool:
     """
     place = os.path.join(directory, f".{os.urandom(8).hex()}.room")
     try:
-        with open(place, "xb", buffering=0) as file:
-            return file.write(bytes(LEAST_ROOM)) == LEAST_ROOM
-    except OSError:
-        return False
+        with open(place, "xb") as file:
+            file.write(bytes(LEAST_ROOM))
+        return True
+    except OSError as error:
+        return error.errno == errno.EFBIG  # a limit on the size of files is no full disk
     finally:
         with contextlib.suppress(OSError):
             os.unlink(place)

@@ -15,7 +15,7 @@ import os
 import re
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +34,7 @@ __all__ = [
     "JournalRescued",
     "Record",
     "check_path",
+    "held_back",
     "is_journal",
     "read_journal",
     "uninterrupted",
@@ -227,16 +228,27 @@ def is_journal(path: str | os.PathLike[str]) -> bool:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Hold Ctrl-C, and the signals that the command treats like it, back until the block is done.
+    """Hold Ctrl-C, and the signals that the command treats like it, back until the block is done or has failed.
 
     An event is written to disk and then noted in memory. An interrupt in between would leave two histories, and a
     run that goes on with one of them would spoil the other.
     """
+    received: list[tuple[int, Any]] = []
+    handlers = {number: signal.getsignal(number) for number in _INTERRUPTS}
+    try:
+        with held_back(received):
+            yield
+    finally:
+        _deliver(received, handlers)
+
+
+@contextmanager
+def held_back(received: list[tuple[int, Any]]) -> Iterator[None]:
+    """Note what would interrupt the block, and do no more about it."""
     if threading.current_thread() is not threading.main_thread():  # the only one that interrupts reach
         yield
         return
-    received: list[tuple[int, Any]] = []
-    before: dict[int, Callable[[int, Any], Any]] = {}
+    before: dict[int, Any] = {}
     try:
         for number in _INTERRUPTS:
             handler = signal.getsignal(number)
@@ -247,8 +259,18 @@ def uninterrupted() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _deliver(received: list[tuple[int, Any]], handlers: Mapping[int, Any]) -> None:
+    """Let each interrupt have its way; of several the most special exception is raised, which says most."""
+    errors = []
     for number, frame in received:
-        before[number](number, frame)
+        try:
+            handlers[number](number, frame)
+        except BaseException as error:
+            errors.append(error)
+    if errors:
+        raise max(errors, key=lambda error: len(type(error).__mro__))
 
 
 def _parse(raw: bytes, path: Path) -> tuple[Record | None, int]:

@@ -21,7 +21,7 @@ from tcgp.goals import NOT_FINITE, SEVERAL_VALUES
 from tcgp.methods.portfolio import turns_of
 from tcgp.optimizer.optimizer import Optimizer
 from tcgp.record.history import Evaluation, History, SpaceExhausted
-from tcgp.record.journal import JournalError, check_path, uninterrupted
+from tcgp.record.journal import JournalError, check_path, held_back, uninterrupted
 from tcgp.record.settings import Settings, split_constraints, wanted_output
 from tcgp.record.streams import Streams
 from tcgp.running.arguments import Given, Limits
@@ -276,25 +276,31 @@ def minimize(
         if isinstance(crew, AdoptingCrew):
             crew.serve(optimizer.campaign)
         watchers = _Watchers(optimizer, callback, progress, n_evals, reporter, crew.capacity)
-        loop = _Loop(optimizer, crew, limits, watchers, again)
-        try:
-            status, stopped = _run(loop)
-            watchers.message = stopped
-        except BaseException as error:
-            # Programs are left before the crew is closed: an interrupt in between lets them go on, too.
+        return _result(_Loop(optimizer, crew, limits, watchers, again))
+    except BaseException:
+        optimizer.close()
+        raise
+
+
+def _result(loop: _Loop) -> Result:
+    """Go through the loop, and say what has come of it; nothing interrupts the latter, or all would be lost."""
+    interrupts: list[tuple[int, Any]] = []
+    try:
+        status, stopped = _run(loop)
+    except BaseException as error:
+        with held_back(interrupts):  # programs are left before the crew is closed
             is_of_journal = isinstance(error, OSError | JournalError)
             _leave(
                 loop, "the journal cannot be written" if is_of_journal else f"ended by {type(error).__name__}"
             )
-            crew.close()
-            raise
-        else:
-            crew.close()
-        finally:
-            watchers.close()
-    finally:
-        optimizer.close()
-    result = optimizer.result()
+            loop.close()
+        raise
+    with held_back(interrupts):
+        loop.watchers.message = stopped
+        loop.close()
+        result = loop.optimizer.result()
+    if interrupts:
+        status = Status.INTERRUPTED
     message = stopped
     if result.x is not None and not result.success:
         message += "; no evaluation keeps all constraints: x is the one that comes nearest to it"
@@ -303,7 +309,7 @@ def minimize(
     elif result.failures and not result.success:
         message += f"; no evaluation succeeded, the last one because: {result.failures[-1][1]}"
     result.update(
-        nfev=optimizer.history.n_done,
+        nfev=loop.optimizer.history.n_done,
         status=int(status),
         message=message,
         stopped=stopped,
@@ -341,6 +347,14 @@ class _Loop:
         self._n_unread = 0  # evaluations that ended normally without a value
         self._raised: set[str] = set()  # kinds of exceptions whose traceback was logged
         self._end = math.inf if limits.max_time is None else time.monotonic() + limits.max_time
+
+    def close(self) -> None:
+        """End what still runs, let nobody wait for news, and release the journal."""
+        try:
+            self.crew.close()
+        finally:
+            self.watchers.close()
+            self.optimizer.close()
 
     def go(self) -> Status:
         """The loop itself: why it stopped."""
@@ -500,6 +514,11 @@ def _run(loop: _Loop) -> tuple[Status, str]:
     """Go through the loop to its end; if an error ends it, tell what has come of evaluations."""
     try:
         return _run_to_its_end(loop)
+    except KeyboardInterrupt:  # one more, while the first was attended to
+        with held_back([]):
+            left = _leave(loop, "interrupted again")
+            loop.tell_all()
+        return Status.INTERRUPTED, _ending(loop, Status.INTERRUPTED, "", left)
     except BaseException:  # of the callback, a full disk, or a journal that goes on in a rescue file
         with contextlib.suppress(Exception):
             while loop.outcomes:
@@ -525,6 +544,11 @@ def _run_to_its_end(loop: _Loop) -> tuple[Status, str]:
     with contextlib.suppress(KeyboardInterrupt, WorkersError):
         loop.tell_all()
         loop.collect(0.0)  # what has ended in the meantime
+    return status, _ending(loop, status, detail, left)
+
+
+def _ending(loop: _Loop, status: Status, detail: str, left: list[int]) -> str:
+    """Why the run stopped, in words."""
     if left:
         detail += f"; programs that go on, for the next start to adopt: {_listed(left)}"
     if status == Status.UNREAD:
@@ -536,7 +560,7 @@ def _run_to_its_end(loop: _Loop) -> tuple[Status, str]:
     if given_up:
         detail += f"; evaluations under way and given up: {len(given_up)}"
     limits = {name: plain(value) for name, value in vars(loop.limits).items()}
-    return status, MESSAGES[status].format(**limits, by=loop.limits.by) + detail
+    return MESSAGES[status].format(**limits, by=loop.limits.by) + detail
 
 
 def _drain(loop: _Loop, why: str) -> list[int]:

@@ -9,7 +9,28 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["may_replace", "sync_directory", "write_atomically"]
+__all__ = ["may_replace", "read_regular", "sync_directory", "write_atomically"]
+
+
+def read_regular(path: str | os.PathLike[str], most: int) -> bytes:
+    """Read a regular file of at most ``most`` bytes; a device may have no end, and a pipe no writer.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read, is another kind of file, or is larger.
+    """
+    fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file", os.fspath(path))
+        with open(fd, "rb", closefd=False) as file:
+            content = file.read(most + 1)
+    finally:
+        os.close(fd)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most >> 20} MiB", os.fspath(path))
+    return content
 
 
 def may_replace(path: str | os.PathLike[str], is_ours: Callable[[bytes], bool]) -> bool:

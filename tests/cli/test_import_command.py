@@ -218,7 +218,7 @@ def test_bounds_of_the_spec_change_and_a_parameter_is_fixed_without_a_run_repeat
     spec.write_text(spec.read_text().replace("x = {low = -1.0, high = 0.5}", "x = 0.3"))
     assert main(["minimize", str(spec), "--quiet", "--no-plots", "--budget", "12"]) == 0
     assert all(e.x[0] == 0.3 for e in read_campaign(journal).history.evaluations)
-    runs = sorted(path.name for path in (tmp_path / "spec.tcgp" / "runs").iterdir() if path.is_dir())
+    runs = sorted(path.name for path in (tmp_path / "spec.tcgp" / "runs").glob("[0-9]*"))
     assert runs == [f"{i:04d}" for i in range(12)]
     capsys.readouterr()
     assert main(["status", str(journal)]) == 0

@@ -70,6 +70,8 @@ def run(options: argparse.Namespace) -> int:
             f"the spec {options.spec!r} has no 'budget', the number of runs; add it, or use --budget"
         )
     journal = Path(options.journal) if options.journal else default_journal(spec.path)
+    if journal.exists() and not journal.is_file():
+        raise UsageError(f"the journal {str(journal)!r} is not a regular file: choose another")
     simulator = spec.program.simulator(journal.absolute().parent / "runs", spec.directory)
     for argument in spec.program.files_out_of_reach(spec.directory):
         note(

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tcgp._files import read_regular
 from tcgp._text import did_you_mean
 from tcgp.cli.console import UsageError, parse_duration
 from tcgp.cli.tables import points_of_table, read_table
@@ -103,6 +104,8 @@ alloy = {type = "categorical", choices = ["steel", "brass", "zinc"]}
 # [environment]                 # variables for the program
 # OMP_NUM_THREADS = "1"
 """
+
+LARGEST_SPEC = 1 << 24  # bytes
 
 SETTINGS = tuple(field.name for field in fields(Settings))
 GOALS = ("objective", "constraints", "maximize")
@@ -272,12 +275,12 @@ def places_of(path: Path) -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return tomllib.loads(read_regular(path, LARGEST_SPEC).decode("utf-8-sig").replace("\r\n", "\n"))
     except OSError as error:
         raise UsageError(f"the spec {str(path)!r} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise UsageError(f"the spec {str(path)!r} is not a text file in UTF-8; save it as UTF-8") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also an integer of thousands of digits
         raise UsageError(f"the spec {str(path)!r} is not valid TOML: {error}") from None
 
 

@@ -8,9 +8,9 @@ import math
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
+from tcgp._files import read_regular
 from tcgp.cli.console import UsageError
 from tcgp.goals import parameter_names
 from tcgp.programs.numerals import parse_number
@@ -29,6 +29,7 @@ __all__ = [
     "read_usable_rows",
 ]
 
+LARGEST_TABLE = 1 << 28  # bytes
 MISSING = ("", "na", "n/a", "nan", "none", "null", "failed")
 BOOKKEEPING = ("id", "status", "feasible", "reason", "seconds")  # columns of tcgp status that are no data
 DECIMAL_COMMA = re.compile(r"[-+]?[0-9]*,[0-9]+([eE][-+]?[0-9]+)?")
@@ -95,8 +96,7 @@ def read_usable_rows(path: str) -> Table:
 
 def _read(path: str) -> str:
     try:
-        with Path(path).open(newline="", encoding="utf-8-sig") as file:
-            text = file.read()
+        text = read_regular(path, LARGEST_TABLE).decode("utf-8-sig")
     except OSError as error:
         raise UsageError(f"{path!r} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -244,6 +244,8 @@ class KeptFile:
 
 def _open(path: Path) -> int:
     try:
+        if os.path.exists(path) and not os.path.isfile(path):  # a pipe would be waited for
+            raise ValueError("it is not a regular file")
         return os.open(path, _FLAGS, 0o666)
     except (OSError, ValueError) as error:  # a name with a zero byte is a ValueError
         reason = getattr(error, "strerror", None) or error

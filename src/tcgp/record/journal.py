@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tcgp._files import read_regular
 from tcgp._text import plain
 from tcgp.record.file import JournalError, JournalInUse, JournalRescued, KeptFile
 
@@ -41,6 +42,7 @@ __all__ = [
 ]
 
 FORMAT = "tcgp-journal"
+LARGEST = 1 << 32  # bytes of a journal that is read
 VERSION = 1
 
 # With the spaces that whoever reformats JSON may leave out.
@@ -209,7 +211,7 @@ def read_journal(path: str | os.PathLike[str]) -> Record:
     -------
     Record
     """
-    record, _ = _parse(Path(check_path("journal", path)).read_bytes(), Path(path))
+    record, _ = _parse(read_regular(check_path("journal", path), LARGEST), Path(path))
     if record is None:
         raise JournalError(f"the journal {str(path)!r} is empty")
     return record

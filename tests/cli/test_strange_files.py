@@ -1,0 +1,61 @@
+"""Specs of strangers, and files that are no files: nothing is waited for, and nothing is read for ever."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+from commands import BOWL, command, said, write_spec
+
+from tcgp.cli import main
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no such devices")
+
+
+@pytest.fixture
+def pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    return tmp_path / "pipe"
+
+
+def refuses(*arguments):
+    """One sentence, from a process that ends by itself."""
+    process = command(*arguments)
+    _, err = process.communicate(timeout=100)
+    assert process.returncode == 2, err
+    assert "Traceback" not in err
+    return err
+
+
+@pytest.mark.parametrize("strange", ["/dev/zero", "/dev/full", "pipe", "."])
+def test_first_points_are_read_from_regular_files_only(strange, pipe, tmp_path):
+    spec = write_spec(tmp_path, BOWL, top=f'x0 = "{strange}"')
+    assert "cannot be read" in refuses("minimize", spec, "--dry-run")
+
+
+def test_first_points_are_of_a_bounded_size(tmp_path, capsys):
+    spec = write_spec(tmp_path, BOWL, top='x0 = "points.csv"')
+    with (tmp_path / "points.csv").open("wb") as file:
+        file.truncate(1 << 40)  # takes no room
+    assert main(["minimize", str(spec), "--dry-run"]) == 2
+    assert "it has more than 256 MiB" in said(capsys)[-1]
+
+
+@pytest.mark.parametrize("strange", ["/dev/zero", "pipe"])
+def test_a_spec_is_a_regular_file(strange, pipe, tmp_path):
+    assert "cannot be read: it is not a regular file" in refuses("minimize", tmp_path / strange, "--dry-run")
+
+
+@pytest.mark.parametrize("strange", ["/dev/full", "/dev/null", "pipe"])
+def test_a_journal_is_a_regular_file(strange, pipe, tmp_path):
+    spec, place = write_spec(tmp_path, BOWL), tmp_path / strange
+    for arguments in (
+        ["minimize", spec, "--journal", place],
+        ["ask", place, "--spec", spec],
+        ["status", place],
+        ["report", place, "--output", tmp_path / "page.html"],
+    ):
+        assert "not a regular file" in refuses(*arguments)
+    assert not os.path.exists("/dev/runs")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["pipe", "spec.toml"]

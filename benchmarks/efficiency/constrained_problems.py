@@ -36,6 +36,10 @@ class Problem:
     bounds: np.ndarray
     minimum: float
     integers: tuple[int, ...] = ()
+    outputs: Callable[[np.ndarray], tuple[float, ...]] | None = (
+        None  # the objective and the outputs as they are
+    )
+    limits: tuple[str, ...] = ()  # on these, as people state them: "<=250"
 
     @property
     def dim(self) -> int:
@@ -395,7 +399,11 @@ def find_minimum(problem: Problem, n_starts: int = 200) -> float:
 @functools.cache
 def get(name: str) -> Problem:
     """The problem of a name."""
-    return Problem(name, *CLASSICS[name]) if name in CLASSICS else bbob_constrained(name)
+    if name in CLASSICS:
+        return Problem(name, *CLASSICS[name])
+    from engineering_problems import DESIGNS, design  # which is made of these
+
+    return design(name) if name in DESIGNS else bbob_constrained(name)
 
 
 COCO_FUNCTIONS = (

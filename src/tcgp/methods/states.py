@@ -28,6 +28,8 @@ def check_state(state: object, dim: int) -> None:
     curvature = state.get("curvature")
     if curvature is not None and not _is_curvature(curvature, state, dim):
         raise ValueError(f"the curvature of a state must be a triangle of numbers, got {plain(curvature)}")
+    if not isinstance(state.get("scale", ""), str):
+        raise ValueError(f"the scale of a state must be a name, got {plain(state['scale'])}")
     for name in ("threshold", "nugget", "n", "member", "lead", "score", "best"):
         value = state.get(name)
         if value is not None and not (isinstance(value, int | float) and np.isfinite(value)):

@@ -18,6 +18,7 @@ from tcgp.search.proposer import Proposer
 from tcgp.space import Space
 
 if TYPE_CHECKING:
+    from tcgp.methods.scaled import ScaledSurrogate
     from tcgp.methods.surrogate import Surrogate
     from tcgp.models import Model
     from tcgp.region import Region
@@ -80,7 +81,7 @@ class Known:
         return self._proposer.acquisition.surrogate
 
     @property
-    def limit_surrogates(self) -> list[Surrogate]:
+    def limit_surrogates(self) -> list[ScaledSurrogate]:
         """For each limit on outputs, fits of how far they lie above it, ``history.excesses``."""
         return list(self._proposer.acquisition.limit_surrogates)
 

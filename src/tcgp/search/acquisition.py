@@ -26,6 +26,7 @@ from tcgp.maximize.local import within
 from tcgp.maximize.mixed import rank_all, rank_candidates
 from tcgp.methods.portfolio import turns_passed
 from tcgp.methods.published import choices_of
+from tcgp.methods.scaled import ScaledSurrogate
 from tcgp.methods.surrogate import Surrogate
 from tcgp.models import Model
 from tcgp.record.history import SAME_POINT, History
@@ -105,7 +106,9 @@ class Acquisition:
         self.space, self.settings, self.history, self.streams = space, settings, history, streams
         self.region, self.choices = region, choices_of(settings.options)
         self.surrogate = Surrogate(settings.method, settings.options)
-        self.limit_surrogates = [Surrogate(LIMIT_METHOD, LIMIT_OPTIONS) for _ in history.goals.limits]
+        self.limit_surrogates = [
+            ScaledSurrogate(LIMIT_METHOD, LIMIT_OPTIONS, limit.bound) for limit in history.goals.limits
+        ]
         self._has_said_part = False
         for proposal in history.proposals[history.n_stale :]:
             self.remember(proposal.fit)
@@ -134,7 +137,7 @@ class Acquisition:
         rows, n = rows[known[rows]], int(known.sum())
         seed = self.streams.seed(FIT, len(excess), k + 1)
         U = self.history.successes[0][rows]
-        return self.limit_surrogates[k].fit(U, excess[rows], turn=turn, seed=seed, level=0.0, n=n)
+        return self.limit_surrogates[k].fit(U, excess[rows], turn=turn, seed=seed, n=n)
 
     def updated(self) -> Models | None:
         """The models behind the last point, given the values told since; None before there are any."""

@@ -137,6 +137,13 @@ def test_outputs_are_matched_by_name(tmp_path):
     assert read_campaign(journal).history.best.y == 7.0
 
 
+def test_a_database_that_is_not_there_is_not_created(spec, tmp_path, capsys):
+    url = f"sqlite:///{tmp_path / 'trails.db'}"
+    assert main(["import", str(tmp_path / "run.jsonl"), "--spec", str(spec), url, "--study", "wing"]) == 2
+    assert "trails.db'; correct its name" in capsys.readouterr().err
+    assert not (tmp_path / "trails.db").exists()
+
+
 def test_the_trials_of_a_study_come_along(spec, tmp_path, capsys):
     optuna = pytest.importorskip("optuna")
     url = f"sqlite:///{tmp_path / 'trials.db'}"

@@ -42,15 +42,11 @@ from tcgp.integrations.botorch import (
     GeneralizedNormal,
     GeneralizedNormalPosterior,
     TailCalibratedExpectedImprovement,
-    TailCalibratedLogConstrainedExpectedImprovement,
     TailCalibratedLogExpectedImprovement,
-    TailCalibratedLogProbabilityOfFeasibility,
     TailCalibratedModel,
     TailCalibratedUpperConfidenceBound,
     calibrate,
-    calibrate_limits,
 )
-from tcgp.methods.fit import calibrate as calibrate_core
 
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 LAWS = [(2.0, 2.0**0.5), (0.1, 0.005), (0.4, 0.1), (1.0, 0.7), (3.0, 2.0), (10.0, 10.0)]
@@ -336,9 +332,7 @@ def test_small_units_change_neither_the_law_nor_the_acquisition(unit, dtype):
             points
         ) - math.log(u)
         bound = TailCalibratedUpperConfidenceBound(gp, law, maximize=False)(points) / u
-        limits = {0: (None, float(u * y.median()))}
-        feasible = TailCalibratedLogProbabilityOfFeasibility(gp, limits, calibrate_limits(gp, limits))(points)
-        values.append(torch.stack([log_ei, bound, feasible]))
+        values.append(torch.stack([log_ei, bound]))
     first, second = laws_found
     assert (first.beta, first.scale) == pytest.approx((second.beta, second.scale), rel=1e-3)
     torch.testing.assert_close(*values, rtol=1e-2, atol=1e-2)
@@ -713,7 +707,7 @@ def test_a_posterior_that_is_not_normal_is_refused():
         GeneralizedNormalPosterior(MockPosterior(mean=torch.zeros(1, 1)), GeneralizedNormal(1.0, 1.0))
 
 
-# ---- constraints ----
+# ---- several outputs, and constraints ----
 
 
 def _two_outputs(n=20):
@@ -722,178 +716,33 @@ def _two_outputs(n=20):
     return X, y, np.cos(4.0 * X[:, 0]) + 2.0 * X[:, 1]
 
 
-@pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize(("beta", "scale"), LAWS)
-def test_constrained_criterion_and_its_gradient_equal_the_core(beta, scale, device):
-    X, y, g = _two_outputs()
-    points = np.random.default_rng(1).random((30, 2))
-    low, high = laws.GeneralizedNormal(1.2, 0.8), laws.GeneralizedNormal(beta, scale)
-    gp = _core_gp(X, g)
-    negated = tcgp.GaussianProcess(lengthscales=LENGTHSCALES, mean=-MEAN, variance=VARIANCE).fit(X, -g)
-    limits = [LogProbability(_CoreModel(gp, high), 1.0), LogProbability(_CoreModel(negated, low), 0.5)]
-    improvement = criteria.LogExpectedImprovement(_CoreModel(_core_gp(X, y), high), 2.0)
-    model = ModelListGP(_torch_gp(X, y, device), _torch_gp(X, g, device))
-    constraints, pair = {1: (-0.5, 1.0)}, {1: (low, GeneralizedNormal(beta, scale))}
-    feasibility = TailCalibratedLogProbabilityOfFeasibility(model, constraints, pair)
-    constrained = TailCalibratedLogConstrainedExpectedImprovement(
-        model, 2.0, 0, constraints, pair, law=GeneralizedNormal(beta, scale), maximize=False
-    )
-    for acquisition, first in ((feasibility, None), (constrained, improvement)):
-        expected, expected_gradient = ConstrainedCriterion(first, limits).value_and_gradient(points)
-        x = torch.tensor(points[:, None], device=device, requires_grad=True)
-        value = acquisition(x)
-        (gradient,) = torch.autograd.grad(value.sum(), x)
-        np.testing.assert_allclose(value.detach().cpu().numpy(), expected, rtol=1e-6, atol=1e-9)
-        np.testing.assert_allclose(gradient[:, 0].cpu().numpy(), expected_gradient, rtol=1e-5, atol=1e-7)
-
-
-def test_gradients_of_the_constrained_criterion_agree_with_finite_differences():
-    X, y, g = _two_outputs()
-    model = ModelListGP(_torch_gp(X, y), _torch_gp(X, g))
-    constraints, pair = {1: (-0.5, 1.0)}, {1: (GeneralizedNormal(1.2, 0.8), GeneralizedNormal(0.7, 0.5))}
-    law = GeneralizedNormal(0.7, 0.5)
-    x = torch.tensor(np.random.default_rng(1).random((8, 1, 2)), requires_grad=True)
-    for acquisition in (
-        TailCalibratedLogProbabilityOfFeasibility(model, constraints, pair),
-        TailCalibratedLogConstrainedExpectedImprovement(model, 2.0, 0, constraints, pair, law=law),
-    ):
-        assert torch.autograd.gradcheck(acquisition, (x,), eps=1e-6, atol=1e-4, rtol=1e-4)
-
-
-def test_an_infinite_limit_always_holds():
-    X, _, g = _two_outputs()
-    law = GeneralizedNormal(0.5, 1.0)
-    function = TailCalibratedLogProbabilityOfFeasibility(
-        _torch_gp(X, g), {0: (None, math.inf)}, {0: (None, law)}
-    )
-    assert (function(torch.tensor(X[:, None])) == 0.0).all()
-
-
-def test_log_probability_of_feasibility_is_finite_far_from_the_limit():
-    X, y, g = _two_outputs()
-    model = ModelListGP(_torch_gp(X, y), _torch_gp(X, g))
-    limits = {1: (None, -1e4)}  # some 1e5 standard deviations away: the probability itself underflows
-    law = GeneralizedNormal(1.5, 0.5)
-    acquisition = TailCalibratedLogProbabilityOfFeasibility(model, limits, {1: (None, law)})
-    x = torch.rand(5, 1, 2, dtype=torch.double, requires_grad=True)
-    value = acquisition(x)
-    (gradient,) = torch.autograd.grad(value.sum(), x)
-    assert (value < -1e4).all()
-    assert value.isfinite().all()
-    assert gradient.isfinite().all()
-
-
-def test_normal_laws_give_botorchs_own_constrained_values():
-    X, y, g = _two_outputs()
-    model = ModelListGP(_torch_gp(X, y), _torch_gp(X, g), _torch_gp(X, -g))
-    constraints = {1: (None, 1.0), 2: (-2.0, None)}
-    normal = {1: (None, laws.Normal()), 2: (laws.Normal(), None)}
-    x = torch.rand(20, 1, 2, dtype=torch.double)
-    ours = TailCalibratedLogConstrainedExpectedImprovement(model, 2.0, 0, constraints, normal)
-    torch.testing.assert_close(ours(x), LogConstrainedExpectedImprovement(model, 2.0, 0, constraints)(x))
-    ours = TailCalibratedLogProbabilityOfFeasibility(model, constraints, normal)
-    torch.testing.assert_close(ours(x), LogProbabilityOfFeasibility(model, constraints)(x))
-
-
-def test_laws_at_limits_are_those_of_the_core():
-    """The model of a limit in the core is one of the excess, whose level is 0."""
-    X, y, g = _two_outputs(40)
-    model = ModelListGP(_torch_gp(X, y), _torch_gp(X, g))
-    lower, upper = calibrate_limits(model, {1: (-0.5, 1.0)})[1]
-    for law, sign, limit in ((upper, 1.0, 1.0), (lower, -1.0, -0.5)):
-        gp = tcgp.GaussianProcess(
-            lengthscales=LENGTHSCALES, mean=sign * (MEAN - limit), variance=VARIANCE
-        ).fit(X, sign * (g - limit), bounds=[(0.0, 1.0)] * 2)
-        core = calibrate_core(gp, "tcgp", level=0.0)
-        assert sign * (law.threshold - limit) == pytest.approx(core.threshold, rel=1e-9)
-        assert law.beta == pytest.approx(core.law.beta, rel=1e-3)  # BoTorch's noise of 1e-12 is what is left
-        assert law.scale == pytest.approx(core.law.scale, rel=1e-3)
-
-
-def test_limits_of_a_model_with_several_outputs_equal_those_of_a_list():
-    X, y, g = _two_outputs()
-    options = {"outcome_transform": None, "train_Yvar": torch.full((len(y), 1), 1e-4, dtype=torch.double)}
-    one = SingleTaskGP(torch.tensor(X), torch.tensor(g)[:, None], **options)
-    options["train_Yvar"] = options["train_Yvar"].expand(-1, 2)
-    both = SingleTaskGP(torch.tensor(X), torch.tensor(np.column_stack([y, g])), **options)
-    (_, alone), (_, among) = (
-        calibrate_limits(one, {0: (None, 1.0)})[0],
-        calibrate_limits(both, {1: (None, 1.0)})[1],
-    )
-    assert alone.threshold == pytest.approx(among.threshold)
-    assert alone.beta == pytest.approx(among.beta, rel=1e-6)
-    x = torch.rand(5, 1, 2, dtype=torch.double)
-    first = TailCalibratedLogProbabilityOfFeasibility(one, {0: (None, 1.0)}, {0: (None, alone)})(x)
-    second = TailCalibratedLogProbabilityOfFeasibility(both, {1: (None, 1.0)}, {1: (None, alone)})(x)
-    torch.testing.assert_close(first, second, rtol=1e-5, atol=1e-6)
-
-
-def test_limits_of_a_fitted_model_with_transformed_inputs_equal_those_of_a_list():
+def test_an_output_of_a_fitted_model_of_several_is_calibrated_like_a_model_of_its_own():
     """A fit ends in eval mode, and BoTorch then gives each of several outputs the inputs of all."""
     X, y, g = _two_outputs()
     inputs, options = torch.tensor(10.0 * X), {"input_transform": Normalize(2)}
     both = SingleTaskGP(inputs, torch.tensor(np.column_stack([y, g])), **options).eval()
-    one = SingleTaskGP(inputs, torch.tensor(g)[:, None], **options).eval()
-    (_, among), (_, alone) = (
-        calibrate_limits(both, {1: (None, 1.0)})[1],
-        calibrate_limits(one, {0: (None, 1.0)})[0],
-    )
-    assert among.threshold == pytest.approx(alone.threshold)
-    assert (among.beta, among.scale) == pytest.approx((alone.beta, alone.scale), rel=1e-6)
-    output = both.subset_output([1])
-    calibrate(output)
+    alone, output = SingleTaskGP(inputs, torch.tensor(g)[:, None], **options).eval(), both.subset_output([1])
+    expected, law = calibrate(alone), calibrate(output)
+    assert law.threshold == pytest.approx(expected.threshold)
+    assert (law.beta, law.scale) == pytest.approx((expected.beta, expected.scale), rel=1e-6)
     assert output.train_inputs[0].shape == inputs.shape
 
 
-def test_limits_of_a_list_of_one_model_are_those_of_the_model():
-    X, _, g = _two_outputs()
-    model = _torch_gp(X, g)
-    laws_of_list = calibrate_limits(ModelListGP(model), {0: (None, torch.tensor(1.0))})
-    assert laws_of_list == calibrate_limits(model, {0: (None, 1.0)})
-
-
-def test_thresholds_at_limits_have_a_memory():
+def test_the_constrained_criterion_of_the_core_with_normal_laws_is_botorchs():
     X, y, g = _two_outputs()
-    model, limits = ModelListGP(_torch_gp(X, y), _torch_gp(X, g)), {1: (None, 1.0)}
-    with mock.patch.object(calibration, "next_threshold", wraps=calibration.next_threshold) as rule:
-        first = calibrate_limits(model, limits)
-        calibrate_limits(model, limits, previous=first)
-    assert [call.kwargs["previous"] for call in rule.call_args_list] == [None, first[1][1].threshold]
-
-
-def test_constrained_criterion_is_maximized_by_botorch():
-    X, y, g = _two_outputs()
-    model, limits = ModelListGP(_torch_gp(X, y), _torch_gp(X, g)), {1: (None, 1.0)}
-    acquisition = TailCalibratedLogConstrainedExpectedImprovement(
-        model, y[g <= 1.0].min(), 0, limits, calibrate_limits(model, limits), maximize=False
-    )
-    bounds = torch.tensor([[0.0, 0.0], [1.0, 1.0]], dtype=torch.double)
-    with manual_seed(0):
-        x, value = optimize_acqf(acquisition, bounds, q=1, num_restarts=4, raw_samples=64)
-    assert value >= acquisition(torch.rand(500, 1, 2, dtype=torch.double)).max()
-    assert x.shape == (1, 2)
-
-
-def test_limits_that_make_no_sense_are_refused():
-    X, y, g = _two_outputs()
-    model = ModelListGP(_torch_gp(X, y), _torch_gp(X, g))
-    for constraints, words in [
-        ({}, "at least one limit"),
-        ({2: (None, 1.0)}, "outputs 0 to 1, got 2"),
-        ({1: 1.2}, r"a lower and an upper limit, None where there is none, got 1\.2"),
-        ({1: (None, None)}, "must give output 1 a limit"),
-        ({1: (None, math.nan)}, r"numbers, got \(None, nan\)"),
-        ({1: (1.0, 0.0)}, "a lower limit below the upper"),
-    ]:
-        with pytest.raises(ValueError, match=words):
-            calibrate_limits(model, constraints)
-    law = GeneralizedNormal(1.0, 1.0, 0.5, maximize=True)
-    for given, words in [
-        ({}, "what calibrate_limits returns"),
-        ({1: (law, None)}, "one for the limit"),
-        ({1: (None, law)}, "in the other tail"),
-    ]:
-        with pytest.raises(ValueError, match=words):
-            TailCalibratedLogProbabilityOfFeasibility(model, {1: (None, 1.0)}, given)
-    with pytest.raises(ValueError, match="must not be about the objective"):
-        TailCalibratedLogConstrainedExpectedImprovement(model, 0.0, 1, {1: (None, 1.0)}, {})
+    points = np.random.default_rng(1).random((20, 2))
+    normal = laws.Normal()
+    negated = tcgp.GaussianProcess(lengthscales=LENGTHSCALES, mean=-MEAN, variance=VARIANCE).fit(X, -g)
+    improvement = criteria.LogExpectedImprovement(_CoreModel(_core_gp(X, y), normal), 2.0)
+    limits = [
+        LogProbability(_CoreModel(_core_gp(X, g), normal), 1.0),
+        LogProbability(_CoreModel(negated, normal), 2.0),
+    ]
+    model, bounds = ModelListGP(_torch_gp(X, y), _torch_gp(X, g)), {1: (-2.0, 1.0)}
+    x = torch.tensor(points[:, None])
+    for first, theirs in (
+        (improvement, LogConstrainedExpectedImprovement(model, 2.0, 0, bounds, maximize=False)),
+        (None, LogProbabilityOfFeasibility(model, bounds)),
+    ):
+        expected, _ = ConstrainedCriterion(first, limits).value_and_gradient(points)
+        np.testing.assert_allclose(theirs(x).detach().numpy(), expected, rtol=1e-6, atol=1e-8)

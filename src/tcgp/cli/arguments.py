@@ -139,7 +139,6 @@ examples:
   tcgp report run.jsonl                                       writes run.html
   tcgp report spec.tcgp/journal.jsonl --output /tmp/a.html    also while tcgp minimize is at work
   tcgp report run.jsonl --refresh 30                          for a campaign with tcgp ask and tell
-  tcgp report sqlite:///trials.db --study wing                an Optuna study, with any sampler
 
 tcgp minimize SPEC.toml --report run.html updates such a page during the run.
 """
@@ -357,12 +356,11 @@ def _add_report(commands: Any) -> None:
     parser.add_argument(
         "journal",
         metavar="CAMPAIGN",
-        help="its journal, its directory or its spec; or the URL of an Optuna storage",
+        help="its journal, its directory or its spec",
     )
     parser.add_argument(
         "--output", metavar="FILE", help="page to write (default: next to the journal, with suffix .html)"
     )
-    parser.add_argument("--study", metavar="NAME", help="study in that storage, if there are several")
     _add_force(parser)
     parser.add_argument(
         "--refresh",

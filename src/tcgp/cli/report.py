@@ -11,7 +11,6 @@ from tcgp._files import may_replace
 from tcgp.cli.campaigns import find_journal, read
 from tcgp.cli.console import DONE, UsageError, note, relative, show
 from tcgp.cli.replacing import check_replaceable
-from tcgp.cli.studies import load_study
 
 __all__ = ["check_writable", "run"]
 
@@ -20,10 +19,6 @@ LONGEST_WAIT = 86400.0  # seconds at a time: the system's clocks take no arbitra
 
 def run(options: argparse.Namespace) -> int:
     """Carry out ``tcgp report``."""
-    if "://" in options.journal:
-        return _report_study(options)
-    if options.study is not None:
-        raise UsageError("--study is for the URL of an Optuna storage, such as sqlite:///trials.db")
     journal = find_journal(options.journal)
     output = Path(options.output) if options.output else journal.with_suffix(".html")
     check_writable(output, force=options.force)
@@ -36,23 +31,6 @@ def run(options: argparse.Namespace) -> int:
             _follow(journal, output, options.refresh, size)
         except KeyboardInterrupt:
             _write(journal, output, None)
-    return DONE
-
-
-def _report_study(options: argparse.Namespace) -> int:
-    """The report of a study of Optuna."""
-    from tcgp.report import report_from_study
-
-    if options.refresh is not None:
-        raise UsageError("--refresh follows journals, not studies: give the command again")
-    output = Path(options.output or "study.html")
-    check_writable(output, force=options.force)
-    study, _ = load_study(options.journal, options.study)
-    try:
-        report_from_study(study, output)
-    except ValueError as error:
-        raise UsageError(f"the study cannot be shown: {error}") from None
-    show(f"report       {relative(output)}")
     return DONE
 
 

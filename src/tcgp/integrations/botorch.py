@@ -13,17 +13,14 @@ torch.Size([5])
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from tcgp import calibration, laws
 from tcgp._text import plain
 from tcgp._typing import FloatArray, RandomState
-from tcgp.methods.fit import above
 
 try:
     import gpytorch
@@ -51,18 +48,11 @@ __all__ = [
     "GeneralizedNormal",
     "GeneralizedNormalPosterior",
     "TailCalibratedExpectedImprovement",
-    "TailCalibratedLogConstrainedExpectedImprovement",
     "TailCalibratedLogExpectedImprovement",
-    "TailCalibratedLogProbabilityOfFeasibility",
     "TailCalibratedModel",
     "TailCalibratedUpperConfidenceBound",
     "calibrate",
-    "calibrate_limits",
 ]
-
-# As in BoTorch: the lower and the upper limit (or None) of each constrained output, and the corresponding laws.
-Limits: TypeAlias = Mapping[int, tuple[float | None, float | None]]
-LimitLaws: TypeAlias = Mapping[int, tuple[Any, Any]]
 
 
 def calibrate(
@@ -71,7 +61,6 @@ def calibrate(
     delta: float = 0.05,
     maximize: bool = True,
     previous: GeneralizedNormal | None = None,
-    level: float | None = None,
     p_min: float = 0.015,
     w_max: float | None = None,
     criterion: str = "joint",
@@ -96,9 +85,6 @@ def calibrate(
     previous : GeneralizedNormal, optional
         Result of the previous iteration. Its threshold is kept if too little of the domain lies beyond the new one.
         Without ``previous``, the threshold is the quantile.
-    level : float, optional
-        Value at which the law should be calibrated, if it is not the best observation: the limit of a constraint.
-        ``delta`` is then the level of the quantile of the observations that violate it; see `calibrate_limits`.
     p_min : float
         Smallest share of the domain beyond a new threshold for which it is accepted.
     w_max : float, optional
@@ -134,7 +120,6 @@ def calibrate(
     sign = -1.0 if maximize else 1.0
     weights = calibration.design_weights(_inputs(model), w_max=w_max)
     last = None if previous is None or previous.threshold is None else sign * previous.threshold
-    delta = above(None if level is None else sign * level, delta, sign * y)
     threshold = calibration.next_threshold(sign * y, weights, delta=delta, p_min=p_min, previous=last)
     if (y == y[0]).all():  # equal values say nothing about the size of residuals
         return replace(_NORMAL, threshold=sign * threshold, maximize=maximize)
@@ -142,54 +127,6 @@ def calibrate(
         sign * mean, sd, sign * y, weights, threshold, criterion=criterion, search=search, rng=rng
     ).law
     return GeneralizedNormal(float(law.beta), float(law.scale), sign * threshold, maximize)
-
-
-def calibrate_limits(
-    model: Model, constraints: Limits, *, previous: LimitLaws | None = None, **options: Any
-) -> dict[int, tuple[GeneralizedNormal | None, GeneralizedNormal | None]]:
-    """Calibrate constrained outputs at their limits.
-
-    Parameters
-    ----------
-    model : Model
-        Fitted exact GPs, one for each output, such as a ``ModelListGP``.
-    constraints : mapping
-        As in BoTorch's ``LogConstrainedExpectedImprovement``: from the index of an output to its lower and its upper
-        limit, None where there is none.
-    previous : mapping, optional
-        Result of the previous iteration.
-    **options
-        Further arguments of `calibrate`.
-
-    Returns
-    -------
-    dict
-        From the index of an output to the laws at its lower and its upper limit.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from botorch.models import ModelListGP, SingleTaskGP
-    >>> from tcgp.integrations.botorch import calibrate_limits
-    >>> X = torch.linspace(0, 1, 15, dtype=torch.double)[:, None]
-    >>> model = ModelListGP(SingleTaskGP(X, (6 * X).sin()), SingleTaskGP(X, (5 * X).exp()))
-    >>> lower, upper = calibrate_limits(model, {1: (None, 20.0)})[1]
-    >>> lower is None, upper.threshold > 20.0
-    (True, True)
-    """
-    found: dict[int, tuple[GeneralizedNormal | None, GeneralizedNormal | None]] = {}
-    for i, limits in _check_limits(model, constraints).items():
-        output = model.subset_output([i]) if _is_list(model) or model.num_outputs > 1 else model
-        # An upper limit concerns the lower tail, and a lower limit the upper tail.
-        last = (previous or {}).get(i, (None, None))
-        lower, upper = (
-            None
-            if limit is None
-            else calibrate(output, maximize=top, level=float(limit), previous=law, **options)
-            for limit, law, top in zip(limits, last, (True, False), strict=True)
-        )
-        found[i] = (lower, upper)
-    return found
 
 
 class _TailCalibrated(AnalyticAcquisitionFunction):
@@ -236,7 +173,11 @@ class _TailCalibratedImprovement(_TailCalibrated):
 
     def _scale_and_gap(self, X: Tensor) -> tuple[Tensor, Tensor]:
         """Return the standard deviation and the standardized distance of the mean from the incumbent."""
-        return _with_gap(*self._location_and_scale(X), self.best_f, self.maximize)
+        mean, sd = self._location_and_scale(X)
+        best_f = self.best_f.to(mean)
+        distance = mean - best_f if self.maximize else best_f - mean
+        sd = _raised(sd, distance)
+        return sd, distance / sd
 
 
 class TailCalibratedLogExpectedImprovement(_TailCalibratedImprovement):
@@ -334,121 +275,6 @@ class TailCalibratedUpperConfidenceBound(_TailCalibrated):
         """The bound at X, of shape ``batch_shape x 1 x d``; the result has shape ``batch_shape``."""
         mean, sd = self._location_and_scale(X)
         return (mean if self.maximize else -mean) - self.law.ppf(self.epsilon) * sd
-
-
-class TailCalibratedLogProbabilityOfFeasibility(AnalyticAcquisitionFunction):
-    """Log probability that all outputs satisfy their limits, under laws calibrated at the limits.
-
-    The value is the sum of ``law.logcdf`` at the standardized distance to each limit, and is accurate in the far tail.
-    An output with two limits contributes two terms.
-
-    Parameters
-    ----------
-    model : Model
-        Fitted GPs, one for each output.
-    constraints : mapping
-        From the index of an output to its lower and its upper limit, None where there is none.
-    laws : mapping
-        From `calibrate_limits`.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from botorch.models import ModelListGP, SingleTaskGP
-    >>> from tcgp.integrations.botorch import TailCalibratedLogProbabilityOfFeasibility, calibrate_limits
-    >>> X = torch.linspace(0, 1, 15, dtype=torch.double)[:, None]
-    >>> model = ModelListGP(SingleTaskGP(X, (6 * X).sin()), SingleTaskGP(X, (5 * X).exp()))
-    >>> limits = {1: (None, 20.0)}
-    >>> feasibility = TailCalibratedLogProbabilityOfFeasibility(model, limits, calibrate_limits(model, limits))
-    >>> feasibility(torch.tensor([[[0.1]], [[0.9]]], dtype=torch.double)).exp().round(decimals=2)
-    tensor([1., 0.], dtype=torch.float64, grad_fn=<RoundBackward1>)
-    """
-
-    _log: bool = True
-
-    def __init__(self, model: Model, constraints: Limits, laws: LimitLaws) -> None:
-        super().__init__(model=model, allow_multi_output=True)
-        self.posterior_transform = None
-        self.terms = _terms(_check_limits(model, constraints), laws)
-
-    @t_batch_mode_transform(expected_q=1)
-    def forward(self, X: Tensor) -> Tensor:
-        """Log probability at the points X, of shape ``batch_shape x 1 x d``; the result has shape ``batch_shape``."""
-        return self._log_feasible(*self._means_and_scales(X))
-
-    def _means_and_scales(self, X: Tensor) -> tuple[Tensor, Tensor]:
-        """Posterior means and standard deviations, of shape ``batch_shape x m``, given ``batch_shape x 1 x d``."""
-        posterior = self.model.posterior(X=X)
-        return posterior.mean.squeeze(-2), _scale(posterior).squeeze(-2)
-
-    def _log_feasible(self, mean: Tensor, sd: Tensor) -> Tensor:
-        total = torch.zeros_like(mean[..., 0])
-        for i, limit, sign, law in self.terms:
-            distance = sign * (limit - mean[..., i])
-            total = total + law.logcdf(distance / _raised(sd[..., i], distance))
-        return total
-
-
-class TailCalibratedLogConstrainedExpectedImprovement(TailCalibratedLogProbabilityOfFeasibility):
-    """Log expected improvement plus log probability of feasibility; the analogue of BoTorch's log constrained EI.
-
-    Parameters
-    ----------
-    model : Model
-        Fitted GPs, one for each output, such as a ``ModelListGP``.
-    best_f : float or Tensor
-        Best value observed so far at a point that satisfies all limits.
-    objective_index : int
-        Index of the output to optimize.
-    constraints : mapping
-        From the index of an output to its lower and its upper limit, None where there is none.
-    laws : mapping
-        From `calibrate_limits`.
-    law : GeneralizedNormal, optional
-        Law of the objective, from `calibrate`. The default is the normal law, as in BoTorch.
-    maximize : bool
-
-    Examples
-    --------
-    >>> import torch
-    >>> from botorch.models import ModelListGP, SingleTaskGP
-    >>> from tcgp.integrations.botorch import TailCalibratedLogConstrainedExpectedImprovement, calibrate_limits
-    >>> X = torch.linspace(0, 1, 15, dtype=torch.double)[:, None]
-    >>> model = ModelListGP(SingleTaskGP(X, (6 * X).sin()), SingleTaskGP(X, (5 * X).exp()))
-    >>> limits = {1: (None, 20.0)}
-    >>> laws = calibrate_limits(model, limits)
-    >>> acquisition = TailCalibratedLogConstrainedExpectedImprovement(model, 0.9, 0, limits, laws)
-    >>> acquisition(torch.rand(5, 1, 1, dtype=torch.double)).shape
-    torch.Size([5])
-    """
-
-    def __init__(
-        self,
-        model: Model,
-        best_f: float | Tensor,
-        objective_index: int,
-        constraints: Limits,
-        laws: LimitLaws,
-        *,
-        law: GeneralizedNormal | None = None,
-        maximize: bool = True,
-    ) -> None:
-        if objective_index in constraints:
-            raise ValueError(f"constraints must not be about the objective, got {objective_index} for both")
-        super().__init__(model, constraints, laws)
-        self.objective_index = objective_index
-        self.law = _NORMAL if law is None else _as_torch_law(law)
-        _check_tail(self.law, maximize, type(self).__name__)
-        self.maximize = maximize
-        self.register_buffer("best_f", torch.as_tensor(best_f))
-
-    @t_batch_mode_transform(expected_q=1)
-    def forward(self, X: Tensor) -> Tensor:
-        """Evaluate at the points X, of shape ``batch_shape x 1 x d``; the result has shape ``batch_shape``."""
-        means, sds = self._means_and_scales(X)
-        mean, sd = means[..., self.objective_index], sds[..., self.objective_index]
-        sd, gap = _with_gap(mean, sd, self.best_f, self.maximize)
-        return sd.log() + self.law.log_improvement(gap) + self._log_feasible(means, sds)
 
 
 class GeneralizedNormalPosterior(Posterior):
@@ -707,17 +533,12 @@ def _check_exact(model: Model) -> None:
         raise UnsupportedError(
             f"tail calibration needs data of one task, got a {type(model).__name__}: fit a SingleTaskGP to each task"
         )
-    if _is_list(model) or model.num_outputs != 1 or len(model.batch_shape):
+    if hasattr(model, "models") or model.num_outputs != 1 or len(model.batch_shape):
         raise UnsupportedError(
             f"tail calibration needs a model with one output and no batch dimension, got a {type(model).__name__} with "
             f"{model.num_outputs} outputs and batch shape {tuple(model.batch_shape)}: calibrate each model of "
             "a list by itself"
         )
-
-
-def _is_list(model: Model) -> bool:
-    """Return whether a model is a list of models, possibly of one."""
-    return hasattr(model, "models")
 
 
 def _check_first_output(indices: list[int] | None) -> None:
@@ -752,14 +573,6 @@ def _scale(posterior: Posterior) -> Tensor:
     numbers = torch.finfo(variance.dtype)
     rounding = (numbers.eps * posterior.mean.detach()).square().clamp_min(numbers.tiny)
     return torch.maximum(variance, rounding).sqrt()
-
-
-def _with_gap(mean: Tensor, sd: Tensor, best_f: Tensor, maximize: bool) -> tuple[Tensor, Tensor]:
-    """Return the standard deviation and the standardized distance of the mean from the incumbent."""
-    best_f = best_f.to(mean)
-    distance = mean - best_f if maximize else best_f - mean
-    sd = _raised(sd, distance)
-    return sd, distance / sd
 
 
 def _raised(sd: Tensor, distance: Tensor) -> Tensor:
@@ -805,47 +618,6 @@ def _check_tail(law: GeneralizedNormal, maximize: bool, user: str) -> None:
             f"the law was calibrated with maximize={law.maximize}, in the other tail than "
             f"{user}(maximize={maximize}) looks at: use the same for both"
         )
-
-
-def _check_limits(model: Model, constraints: Limits) -> Limits:
-    """Raise an error for limits of unknown outputs, and for empty ranges."""
-    if not constraints:
-        raise ValueError("constraints must have at least one limit, got none")
-    for i, limits in constraints.items():
-        try:
-            lower, upper = limits
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"constraints must give output {i} a lower and an upper limit, None where there is none, got "
-                f"{plain(limits)}"
-            ) from None
-        if not 0 <= i < model.num_outputs:
-            raise ValueError(f"constraints must be about the outputs 0 to {model.num_outputs - 1}, got {i}")
-        if lower is None and upper is None:
-            raise ValueError(f"constraints must give output {i} a limit, got (None, None)")
-        if any(limit is not None and math.isnan(limit) for limit in limits):
-            raise ValueError(f"constraints must give output {i} numbers, got {plain(limits)}")
-        if lower is not None and upper is not None and lower >= upper:
-            raise ValueError(
-                f"constraints must give output {i} a lower limit below the upper, got {lower}, {upper}"
-            )
-    return constraints
-
-
-def _terms(constraints: Limits, laws: LimitLaws) -> list[tuple[int, float, float, GeneralizedNormal]]:
-    """Return, for each limit, its output, its value, 1 if it is an upper limit or -1, and its law."""
-    terms = []
-    for i, limits in constraints.items():
-        if i not in laws:
-            raise ValueError(f"laws must have those of output {i}: give what calibrate_limits returns")
-        for limit, law, sign in zip(limits, laws[i], (-1.0, 1.0), strict=True):
-            if limit is None:
-                continue
-            if law is None:
-                raise ValueError(f"laws must have one for the limit {limit} of output {i}, got None")
-            _check_tail(_as_torch_law(law), sign < 0.0, f"the limit {limit} of output {i} ")
-            terms.append((i, float(limit), sign, _as_torch_law(law)))
-    return terms
 
 
 def _leading(values: Tensor, mean: Tensor) -> Tensor:

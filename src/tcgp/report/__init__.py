@@ -1,12 +1,11 @@
 """The live report of a run: one HTML file that needs no server and no network.
 
 ``tcgp.minimize(..., report="run.html")`` updates it during the run. `report_from_journal` creates it from a journal at
-any time, and `report_from_study` from an Optuna study.
+any time.
 """
 
 from tcgp.report.data import State, calibration_sentence, report_data
 from tcgp.report.page import render
-from tcgp.report.study import report_from_study
 from tcgp.report.writer import Reporter, check_place, report_from_journal, report_from_optimizer
 
 __all__ = [
@@ -18,5 +17,4 @@ __all__ = [
     "report_data",
     "report_from_journal",
     "report_from_optimizer",
-    "report_from_study",
 ]

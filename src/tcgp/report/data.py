@@ -70,10 +70,7 @@ def report_data(
     state: State,
     *,
     title: str = "tcgp run",
-    origins: Sequence[tuple[int | None, str]] | None = None,
     software: str | None = None,
-    names: Sequence[str] | None = None,
-    labels: Mapping[int, Sequence[str]] | None = None,
     fit: bool = False,
 ) -> dict[str, Any]:
     """Everything a report shows, as plain JSON.
@@ -84,14 +81,8 @@ def report_data(
     state : State
         How the run stands.
     title : str
-    origins : sequence of (int or None, str), optional
-        Number and source of each evaluation, where they are not those of the optimizer's proposals.
     software : str, optional
         What began the run, if a journal says so.
-    names : sequence of str, optional
-        Names of the parameters; those of the space by default.
-    labels : mapping, optional
-        For parameters by place, what their integers or choices stand for, in order.
     fit : bool
         Whether to fit a model if the optimizer has none at hand; that takes seconds.
 
@@ -110,9 +101,7 @@ def report_data(
     ([3.0], 'width')
     """
     evaluations, goals = optimizer.evaluations, optimizer.history.goals
-    origins = origins or [(e.id, _source(optimizer, e)) for e in evaluations]
-    numbers = [number for number, _ in origins]
-    parameters = _parameters(optimizer, names, labels or {})
+    parameters = _parameters(optimizer)
     models = _thinned(optimizer) if fit and optimizer.model is None else optimizer
     model = attempt("the model", _model, models, fit)
     outputs = optimizer.history.output_names[:N_OUTPUTS]
@@ -135,17 +124,17 @@ def report_data(
             "broken": _broken(optimizer),
             "reason": [None if e.reason is None else shorten(e.reason, LONGEST_TEXT) for e in evaluations],
             "corrected": [_former(optimizer, e) for e in evaluations],
-            "id": numbers,
-            "source": [source for _, source in origins],
+            "id": [e.id for e in evaluations],
+            "source": [_source(optimizer, e) for e in evaluations],
             "optimizer": [rounded(_seconds_to_choose(optimizer, e), 4) for e in evaluations],
             "simulator": [rounded(e.seconds, 4) for e in evaluations],
         },
         "retries": len(optimizer.history.retries),
         "pending": [{"id": p.id, "x": _words(parameters, optimizer, p.x)} for p in optimizer.pending],
-        "best": _best_points(parameters, optimizer, numbers, outputs),
+        "best": _best_points(parameters, optimizer, outputs),
         "shown": None if shown is None else next(i for i, e in enumerate(evaluations) if e is shown),
         "constraints": attempt("the constraints", constraints, optimizer, shown, models) or [],
-        "failures": _failures(parameters, optimizer, numbers),
+        "failures": _failures(parameters, optimizer),
         "modelled": None
         if models is optimizer
         else {"n": len(models.evaluations), "of": _n_values(optimizer)},
@@ -232,23 +221,18 @@ def _seconds_to_choose(optimizer: Optimizer, evaluation: Evaluation) -> float | 
     return None if trace is None else (trace.get("t_fit") or 0.0) + (trace.get("t_maximize") or 0.0)
 
 
-def _parameters(
-    optimizer: Optimizer, names: Sequence[str] | None, labels: Mapping[int, Sequence[str]]
-) -> list[dict[str, Any]]:
+def _parameters(optimizer: Optimizer) -> list[dict[str, Any]]:
     """Name, kind, range and labels of each parameter."""
     space = optimizer.space
-    known = names or parameter_names(space)
     found = []
-    for i, (name, dimension) in enumerate(zip(known, space.dimensions, strict=True)):
-        item: dict[str, Any] = {"name": shorten(str(name), LONGEST_TEXT), "labels": None}
+    for name, dimension in zip(parameter_names(space), space.dimensions, strict=True):
+        item: dict[str, Any] = {"name": shorten(name, LONGEST_TEXT), "labels": None}
         if isinstance(dimension, Categorical):
             item |= {"type": "categorical", "low": 0, "high": len(dimension.choices) - 1, "log": False}
             item["labels"] = [_text(choice) for choice in dimension.choices]
         else:
             kind = "real" if isinstance(dimension, Real) else "integer"
             item |= {"type": kind, "low": dimension.low, "high": dimension.high, "log": dimension.log}
-        if i in labels:
-            item["labels"] = [shorten(str(label), LONGEST_TEXT) for label in labels[i]]
         found.append(item)
     return found
 
@@ -264,14 +248,10 @@ def _coordinates(optimizer: Optimizer, x: Point, digits: int) -> list[float]:
 
 def _words(parameters: Sequence[Mapping[str, Any]], optimizer: Optimizer, x: Point) -> list[str]:
     """A point as exact text, one string per parameter."""
-    words = []
-    for parameter, dimension, value in zip(parameters, optimizer.space.dimensions, x, strict=True):
-        if parameter["labels"] is None:
-            words.append(repr(value))
-        else:
-            place = dimension.place(value) if isinstance(dimension, Categorical) else value
-            words.append(parameter["labels"][place])
-    return words
+    return [
+        parameter["labels"][dimension.place(value)] if isinstance(dimension, Categorical) else repr(value)
+        for parameter, dimension, value in zip(parameters, optimizer.space.dimensions, x, strict=True)
+    ]
 
 
 def _broken(optimizer: Optimizer) -> list[list[int] | None]:
@@ -297,7 +277,6 @@ def _signed(optimizer: Optimizer, value: float | None) -> float | None:
 def _best_points(
     parameters: Sequence[Mapping[str, Any]],
     optimizer: Optimizer,
-    numbers: Sequence[int | None],
     outputs: Sequence[str],
 ) -> list[dict[str, Any]]:
     """The best values that keep all limits, with their points; if none does, those that come nearest to it."""
@@ -309,19 +288,17 @@ def _best_points(
     for i, e in (done[k] for k in order[:kept][:N_BEST]):
         values = ["–" if (v := (e.outputs or {}).get(name)) is None else repr(v) for name in outputs]
         x = _words(parameters, optimizer, e.x)
-        rows.append({"number": i + 1, "id": numbers[i], "y": repr(e.y), "outputs": values, "x": x})
+        rows.append({"number": i + 1, "id": e.id, "y": repr(e.y), "outputs": values, "x": x})
     return rows
 
 
-def _failures(
-    parameters: Sequence[Mapping[str, Any]], optimizer: Optimizer, numbers: Sequence[int | None]
-) -> list[dict[str, Any]]:
+def _failures(parameters: Sequence[Mapping[str, Any]], optimizer: Optimizer) -> list[dict[str, Any]]:
     """The latest failed evaluations, with their reasons."""
     failed = [(i, e) for i, e in enumerate(optimizer.evaluations) if e.failed]
     return [
         {
             "number": i + 1,
-            "id": numbers[i],
+            "id": e.id,
             "reason": shorten(e.reason or "no reason given", LONGEST_TEXT),
             "x": _words(parameters, optimizer, e.x),
         }

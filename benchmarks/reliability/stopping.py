@@ -94,7 +94,7 @@ RULES: dict[str, Callable[[dict[str, Any]], int | None]] = {
     "stop_when_share_below = 1e-2": lambda r: below(r, "share", 1e-2),
     "stop_when_share_below = 1e-3": lambda r: below(r, "share", 1e-3),
     "stop_when_share_below = 1e-4": lambda r: below(r, "share", 1e-4),
-    "stop_when_log_ei_below = -20": lambda r: below(r, "log_ei", -20.0),
+    "log EI below -20 (removed)": lambda r: below(r, "log_ei", -20.0),
 }
 
 

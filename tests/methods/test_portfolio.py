@@ -340,14 +340,13 @@ def test_the_result_does_not_depend_on_units():
     np.testing.assert_allclose(np.array(b.x_iters) / [8.0, 4.0], np.array(a.x_iters), atol=1e-4)
 
 
-def test_a_run_stops_only_when_no_member_sees_an_improvement():
+def test_a_run_stops_only_when_every_member_in_turn_sees_too_small_a_share():
+    limit, turns = 1e-3, len(TURNS)
     result = tcgp.minimize(
-        bowl, [(0, 1), (0, 1)], n_evals=60, n_initial=8, method="auto", rng=0, stop_when_log_ei_below=-11.5
+        bowl, [(0, 1), (0, 1)], n_evals=60, n_initial=8, rng=0, stop_when_share_below=limit
     )
     assert result.nfev < 60
-    seen = [trace["log_ei"] for trace in result.optimizer.trace]
-    below = [v is None or v < -11.5 for v in seen]
-    turns = len(TURNS)
+    below = [trace["share"] < limit for trace in result.optimizer.trace]
     assert all(below[-turns:])
     assert not any(all(below[i : i + turns]) for i in range(len(below) - turns))
 

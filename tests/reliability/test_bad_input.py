@@ -164,7 +164,6 @@ ARGUMENTS = [
     "initial_design",
     "epsilon",
     "options",
-    "stop_when_log_ei_below",
     "n_parallel",
     "report",
     "method",
@@ -177,7 +176,7 @@ ARGUMENTS = [
 @given(changes=st.dictionaries(st.sampled_from(ARGUMENTS), junk, min_size=1, max_size=2))
 @example(changes={"target": "low"})
 @example(changes={"max_time": "an hour"})
-@example(changes={"stop_when_log_ei_below": [1]})
+@example(changes={"target": [1]})
 @example(changes={"x0": 0.5, "y0": {"a": 1}})
 @example(changes={"journal": ""})
 @example(changes={"journal": "a\0b"})

@@ -30,14 +30,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "n_initial true": ({"n_initial": True}, "n_initial must be a positive integer, got True"),
     "n_parallel zero": ({"n_parallel": 0}, "n_parallel must be a positive integer, got 0"),
     "n_parallel true": ({"n_parallel": True}, "n_parallel must be a positive integer, got True"),
-    "log EI text": (
-        {"stop_when_log_ei_below": "a"},
-        "stop_when_log_ei_below must be a number or None, got 'a'",
-    ),
-    "log EI nan": (
-        {"stop_when_log_ei_below": math.nan},
-        "stop_when_log_ei_below must be a number or None, got nan",
-    ),
     "callback": ({"callback": 3}, "callback must be callable or None, got 3"),
     "epsilon text": ({"epsilon": "x"}, "epsilon must be a number strictly between 0 and 1, got 'x'"),
     "epsilon nan": ({"epsilon": math.nan}, "epsilon must be a number strictly between 0 and 1, got nan"),

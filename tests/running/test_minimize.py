@@ -182,26 +182,6 @@ def test_a_callback_that_compares_numbers_of_numpy_may_stop() -> None:
     assert (result.status, result.nfev) == (5, 1)
 
 
-def test_the_criterion_can_end_the_run_and_ends_it_again_on_resume(tmp_path: Path) -> None:
-    def run() -> OptimizeResult:
-        return minimize(
-            bowl,
-            SQUARE,
-            n_evals=60,
-            method="gp",
-            n_initial=10,
-            rng=0,
-            stop_when_log_ei_below=-12.0,
-            journal=tmp_path / "run.jsonl",
-        )
-
-    result = run()
-    assert result.status == 3
-    assert result.nfev < 60
-    again = run()
-    assert (again.status, again.x_iters) == (3, result.x_iters)
-
-
 def test_ctrl_c_returns_what_there_is(tmp_path: Path) -> None:
     def fun(x: Any) -> float:
         if len(calls) == 7:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tcgp
-from tcgp.running.stopping import n_without_improvement
+from tcgp.running.stopping import n_without_improvement, shares_below
 
 SQUARE = [(0.0, 1.0), (0.0, 1.0)]
 
@@ -72,6 +72,12 @@ def test_the_share_of_the_space_falls_and_stops_the_run_near_the_minimum(method,
     assert result.optimizer.trace[-1]["share"] < 1e-3
     again = tcgp.minimize(bowl, SQUARE, n_evals=60, **options)
     assert (again.status, again.nfev) == (11, result.nfev)
+
+
+def test_a_share_counts_once_it_is_small_for_every_member_in_a_row():
+    trace = [{"share": share} for share in (1e-5, 0.1, 1e-5, 1e-6, None, 1e-5)]
+    assert [shares_below(trace[:n], 1e-4, 2) for n in range(7)] == [False] * 4 + [True, False, False]
+    assert not shares_below([{}, {}], 1e-4, 2)
 
 
 def test_watching_the_share_changes_no_point():

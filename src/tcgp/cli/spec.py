@@ -62,7 +62,6 @@ timeout = "10m"                 # for each run, in seconds or as text: "30s", "1
 # stop_when_share_below = 1e-4  # stop once less than this share of the space is predicted to be better; for up to
                                 # three parameters
 # min_improvement = 0.1         # what counts as better for these two, in the units of the value
-# stop_when_log_ei_below = -20  # stop once the expected improvement is this small
 # x0 = [{width = 1.0, layers = 4, alloy = "steel"}]    # points to run first; or the name of a CSV file with a header
 # max_failures = 10             # stop after more failures than this; 0.5 for half of all runs, from the tenth on
 
@@ -110,7 +109,7 @@ LARGEST_SPEC = 1 << 24  # bytes
 SETTINGS = tuple(field.name for field in fields(Settings))
 GOALS = ("objective", "constraints", "maximize")
 PROGRAM = ("command", "input", "timeout", "objective", "outputs", "environment")
-STOPPING = ("patience", "min_improvement", "stop_when_share_below", "stop_when_log_ei_below")
+STOPPING = ("patience", "min_improvement", "stop_when_share_below")
 RUN = ("budget", "seed", "workers", "target", "max_time", "max_failures", "retries", "x0", *STOPPING)
 KEYS = tuple(dict.fromkeys(("parameters", *PROGRAM, *RUN, *SETTINGS)))
 PLACES = ("file", "pattern", "key")

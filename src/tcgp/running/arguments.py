@@ -39,7 +39,6 @@ class Limits:
     n_evals: int
     target: float | None = None
     max_time: float | None = None
-    stop_when_log_ei_below: float | None = None
     max_failures: float | None = None
     patience: int | None = None
     min_improvement: float | None = None
@@ -47,7 +46,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         check_positive_integer("n_evals", self.n_evals)
-        for name in ("target", "max_time", "stop_when_log_ei_below"):
+        for name in ("target", "max_time"):
             value = getattr(self, name)
             if value is None:
                 continue

@@ -38,7 +38,7 @@ from tcgp.running.crews import (
 from tcgp.running.pace import seconds_left
 from tcgp.running.progress import NotebookBar, ProgressLine, progress_of
 from tcgp.running.retries import Retries
-from tcgp.running.stopping import all_below, n_without_improvement
+from tcgp.running.stopping import n_without_improvement, shares_below
 from tcgp.search.proposer import Proposer
 from tcgp.space import Point, Space
 
@@ -60,7 +60,6 @@ class Status(IntEnum):
     BUDGET = 0
     TARGET = 1
     EXHAUSTED = 2
-    NO_PROMISE = 3
     TIME = 4
     CALLBACK = 5
     INTERRUPTED = 6
@@ -76,7 +75,6 @@ MESSAGES = {
     Status.BUDGET: "the budget of {n_evals} evaluations is spent",
     Status.TARGET: "the target {target} is reached",
     Status.EXHAUSTED: "every point of the space has been evaluated",
-    Status.NO_PROMISE: "no point promises an improvement: log EI fell below {stop_when_log_ei_below}",
     Status.PATIENCE: "no improvement{by} in {patience} evaluations chosen by the model",
     Status.NO_SHARE: "the predicted share of the space that is better{by} fell below {stop_when_share_below}",
     Status.TIME: "the time of {max_time} s is over",
@@ -112,7 +110,6 @@ def minimize(
     initial_design: str = "uniform",
     epsilon: float = 0.1,
     options: Mapping[str, Any] | None = None,
-    stop_when_log_ei_below: float | None = None,
     patience: int | None = None,
     min_improvement: float | None = None,
     stop_when_share_below: float | None = None,
@@ -181,9 +178,6 @@ def minimize(
         Level of the lower confidence bound.
     options : mapping, optional
         Options of the method, such as ``{"delta": 0.1}``; see `tcgp.fit_model`.
-    stop_when_log_ei_below : float, optional
-        Stop once the logarithm of the expected improvement at the next point is below this. With a light tail it swings
-        widely: ``stop_when_share_below`` is the better rule.
     patience : int, optional
         Stop once this many points in a row that a model chose have brought no improvement.
     min_improvement : float, optional
@@ -238,7 +232,6 @@ def minimize(
         n_evals,
         target,
         max_time,
-        stop_when_log_ei_below,
         max_failures,
         patience,
         min_improvement,
@@ -477,8 +470,6 @@ class _Loop:
             proposal = self.optimizer.propose()
         except SpaceExhausted:
             return Status.EXHAUSTED
-        if proposal.trace is not None and _without_promise(self.optimizer, self.limits):
-            return Status.NO_PROMISE
         if proposal.trace is not None and _without_share(self.optimizer, self.limits):
             return Status.NO_SHARE
         self.points[proposal.id] = proposal.x
@@ -732,16 +723,10 @@ def _reached(optimizer: Optimizer, target: float | None) -> bool:
     return target is not None and best is not None and best.y is not None and sign * (best.y - target) <= 0.0
 
 
-def _without_promise(optimizer: Optimizer, limits: Limits) -> bool:
-    """Whether log EI is below the limit (None stands for minus infinity), for every member of a portfolio in turn."""
-    limit, turns = limits.stop_when_log_ei_below, len(turns_of(optimizer.settings.method))
-    return limit is not None and all_below(optimizer.trace, "log_ei", limit, turns, missing=True)
-
-
 def _without_share(optimizer: Optimizer, limits: Limits) -> bool:
     """Whether the share that promises an improvement is below the limit, for every member of a portfolio in turn."""
     limit, turns = limits.stop_when_share_below, len(turns_of(optimizer.settings.method))
-    return limit is not None and all_below(optimizer.trace, "share", limit, turns, missing=False)
+    return limit is not None and shares_below(optimizer.trace, limit, turns)
 
 
 def _is_stalled(optimizer: Optimizer, limits: Limits) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from tcgp.record.history import History
 
-__all__ = ["all_below", "n_without_improvement"]
+__all__ = ["n_without_improvement", "shares_below"]
 
 
 def n_without_improvement(history: History, min_improvement: float = 0.0) -> int:
@@ -41,7 +41,7 @@ def n_without_improvement(history: History, min_improvement: float = 0.0) -> int
     return n
 
 
-def all_below(trace: Sequence[Mapping[str, Any]], name: str, limit: float, turns: int, missing: bool) -> bool:
-    """Whether a number of the trace is below a limit at the last ``turns`` points; ``missing`` where it is None."""
-    recent = [entry.get(name) for entry in trace[-turns:]]
-    return len(recent) == turns and all(missing if v is None else v < limit for v in recent)
+def shares_below(trace: Sequence[Mapping[str, Any]], limit: float, turns: int) -> bool:
+    """Whether the predicted share of better points is known and below a limit at each of the last ``turns`` points."""
+    recent = [entry.get("share") for entry in trace[-turns:]]
+    return len(recent) == turns and all(share is not None and share < limit for share in recent)

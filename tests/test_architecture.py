@@ -16,7 +16,7 @@ PACKAGE = ROOT / "src" / "tcgp"
 # of the modules and packages directly below tcgp; "" is tcgp/__init__.py, which loads its names when they are used.
 FLOORS = (
     ("", "_typing", "_threads", "_files", "_text"),
-    ("_arrays", "_quantiles", "views"),
+    ("_arrays", "_quantiles"),
     ("space", "expressions", "laws", "problems", "sampling"),
     ("goals",),
     ("region",),
@@ -58,7 +58,6 @@ FOREIGN = {
     "_max_workers": "concurrent.futures",
     "_nodes": "ax",
     "_processes": "concurrent.futures",
-    "_repr_html_": "IPython",
     "_repr_png_": "IPython",
     "_set_concentration": "botorch",
     "_storage": "optuna",

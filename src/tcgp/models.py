@@ -119,26 +119,6 @@ class Model:
         n, d = self.X.shape
         return f"<{type(self).__name__}: {self.method}, {n} points, {d} coordinates, {self.law!r}>"
 
-    def _repr_html_(self) -> str:
-        from tcgp.views import chart, view
-
-        predicted, observed = self.leave_one_out.mean.tolist(), self.y.tolist()
-        ends = [min(observed), max(observed)]
-        picture = chart(
-            list(zip(observed, predicted, strict=False)),
-            list(zip(ends, ends, strict=True)),
-            "value",
-            "predicted from all others",
-        )
-        facts = {
-            "method": self.method,
-            "points": len(observed),
-            "law": self.law,
-            "threshold": f"{self.threshold:.6g}",
-            "lengthscales": ", ".join(f"{v:.3g}" for v in self.lengthscales),
-        }
-        return view(type(self).__name__, facts, picture)
-
     @property
     def X(self) -> FloatArray:
         """Data points (n, d), equal rows merged."""

@@ -521,28 +521,6 @@ class Space:
             return f"Space({list(self.dimensions)!r})"
         return f"Space({dict(zip(self.names, self.dimensions, strict=True))!r})"
 
-    def _repr_html_(self) -> str:
-        from tcgp.views import ranges, view
-
-        names = self.names or [f"x{i}" for i in range(len(self))]
-        rows: list[tuple[str, list[str], bool]] = []
-        for name, d in zip(names, self.dimensions, strict=True):
-            choices = isinstance(d, Categorical)
-            labels = (
-                [str(v) for v in d.choices] if isinstance(d, Categorical) else [f"{d.low:g}", f"{d.high:g}"]
-            )
-            notes = (
-                ""
-                if isinstance(d, Categorical)
-                else " (log)"
-                if d.log
-                else f" (step {d.step:g})"
-                if d.step
-                else ""
-            )
-            rows.append((name + notes, labels, not choices))
-        return view("Space", {"parameters": len(self), "points": f"{self.size:g}"}, ranges(rows))
-
     @property
     def is_real(self) -> bool:
         """Whether every parameter is a `Real`, or fixed at a float."""

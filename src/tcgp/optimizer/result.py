@@ -84,23 +84,6 @@ class Result(OptimizeResult):  # type: ignore[misc]
         }
         return "\n".join(f"{name + ':':<13}{shorten(str(value))}" for name, value in lines.items())
 
-    def _repr_html_(self) -> str:
-        from tcgp.views import chart, view
-
-        sign = self.optimizer.history.goals.sign
-        values = self.func_vals.tolist()
-        kept = [sign * v if ok else math.inf for v, ok in zip(values, self.feasible.tolist(), strict=True)]
-        best = (sign * np.minimum.accumulate(kept)).tolist() if kept else []
-        numbers = range(1, len(values) + 1)
-        points, line = zip(numbers, values, strict=True), zip(numbers, best, strict=True)
-        facts = {
-            "best value": plain(self.fun),
-            "at": plain(self.x),
-            "evaluations": self._counts(),
-            "": self.message,
-        }
-        return view("Result", facts, chart(list(points), list(line), "evaluations", "value; best so far"))
-
     def _counts(self) -> str:
         failed = len(self.failures)
         return f"{len(self.func_vals)}" + (f", {failed} of them failed" if failed else "")

@@ -103,18 +103,6 @@ class Diagnosis:
         below = f"{self.n_below} of {self.n} points below t = {self.threshold:.6g}"
         return self._turned(f"<Diagnosis: {below}; {self.gp_label}: {verdict}>")
 
-    def _repr_html_(self) -> str:
-        from tcgp.views import ranges, view
-
-        rows = [(self.gp_label, self.kappa_gp, self.kappa_gp_range)]
-        if not isinstance(self.law, Normal):
-            rows.append((self.model_label, self.kappa_model, self.kappa_model_range))
-        drawn = [(label, [f"{low:.3g}", f"{high:.3g}"], True) for label, _, (low, high) in rows]
-        facts: dict[str, object] = {
-            f"occurrence ratio of {label}": f"{kappa:.3g}" for label, kappa, _ in rows
-        }
-        return view("Diagnosis", {**facts, "in words": str(self)}, ranges(drawn) if self.n_below else "")
-
     def __str__(self) -> str:
         if self.n_below == 0:
             return self._turned(

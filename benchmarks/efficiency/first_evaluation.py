@@ -3,8 +3,10 @@
     python benchmarks/efficiency/first_evaluation.py run --set SET --method TOOL... [--seeds 40 41 ...]
         [--options JSON] [--label NAME] [--per-dimension 20] [--at-most 100] [--match REGEX] [--store FILE]
     python benchmarks/efficiency/first_evaluation.py report --set SET [--method TOOL...] [--reference auto]
+        [--picture FILE]
 
-SET is ``tuning`` or ``validation`` (`functions.THIRD_TUNING` and `THIRD_VALIDATION`), written down before any run.
+SET is ``tuning`` or ``validation`` (`functions.THIRD_TUNING` and `THIRD_VALIDATION`) or, with limits,
+``constrained-tuning`` or ``constrained-validation`` (engineering_problems.py), all written down before any run.
 Tools are those of tools.py. ``--options`` are arguments of `tcgp.minimize` for auto, for instance
 ``'{"n_initial": 5, "initial_design": "sobol"}'``; ``--label`` is the name under which the runs are stored. Runs have
 20 d evaluations, at most 100, and are kept in the format of runs.py from the first evaluation on (``n0`` is 1), in
@@ -29,12 +31,19 @@ os.environ.setdefault("RAYON_NUM_THREADS", "1")
 
 import numpy as np
 
+import constrained_problems
+import engineering_problems
 import functions
-from first_report import MOST, report
+from first_report import MOST, draw, evaluations, is_constrained, report
 from runs import Key, Run, append, load
 from tools import TOOLS, Recorder, Spent, quiet
 
-SETS = {"tuning": functions.THIRD_TUNING, "validation": functions.THIRD_VALIDATION}
+SETS = {
+    "tuning": functions.THIRD_TUNING,
+    "validation": functions.THIRD_VALIDATION,
+    "constrained-tuning": engineering_problems.TUNING,
+    "constrained-validation": engineering_problems.VALIDATION,
+}
 STORE = Path(__file__).parent / "results" / "first_evaluation.csv"
 DIGITS = 5
 
@@ -53,7 +62,10 @@ def main() -> None:
     if arguments.command == "run":
         run(arguments, names)
     else:
-        print(report(load(arguments.store), names, arguments.method, arguments.reference))
+        runs = load(arguments.store)
+        print(report(runs, names, arguments.method, arguments.reference))
+        if arguments.picture:
+            draw(runs, names, arguments.method, arguments.picture)
 
 
 def run(arguments: argparse.Namespace, names: Sequence[str]) -> None:
@@ -74,16 +86,13 @@ def plan(arguments: argparse.Namespace, names: Sequence[str]) -> Iterator[Task]:
         for name in (names[i] for i in order):
             for tool in arguments.method:
                 label = arguments.label or tool
-                dim = functions.get(name).dim
-                yield Task(
-                    Key(name, label, seed, 1), tool, min(arguments.per_dimension * dim, arguments.at_most)
-                )
+                budget = min(evaluations(name, arguments.per_dimension), arguments.at_most)
+                yield Task(Key(name, label, seed, 1), tool, budget)
 
 
 def optimize(task: Task, options: dict[str, object]) -> Run:
     """Make one run; a tool that stops early keeps its best value."""
-    problem = functions.get(task.key.function)
-    record = Recorder(problem.fun, problem.bounds, task.budget)
+    record, minimum = recorder(task.key.function, task.budget)
     start = time.process_time()
     try:
         with quiet():
@@ -95,8 +104,26 @@ def optimize(task: Task, options: dict[str, object]) -> Run:
     seconds = (time.process_time() - start) / task.budget
     if not record.rows:
         raise SystemExit(f"{task.tool} evaluated nothing on {task.key.function}")
-    gaps = np.minimum.accumulate([row[0] for row in record.rows]) - problem.minimum
+    if len(record.rows) < task.budget:
+        print(*task.key[:3], f"stopped after {len(record.rows)} of {task.budget}", flush=True)
+    V = np.array(record.rows)
+    feasible = np.all(V[:, 1:] <= record.tolerance, axis=1)
+    gaps = np.minimum.accumulate(np.where(feasible, V[:, 0], np.inf)) - minimum
     return Run(task.key, seconds, np.pad(gaps, (0, task.budget - len(gaps)), mode="edge"))
+
+
+def recorder(name: str, budget: int) -> tuple[Recorder, float]:
+    """A problem with or without limits, and its minimum."""
+    if not is_constrained(name):
+        problem = functions.get(name)
+        return Recorder(problem.fun, problem.bounds, budget), problem.minimum
+    design = constrained_problems.get(name)
+    tolerance, limits = constrained_problems.TOLERANCE, design.limits
+    outputs = design.outputs and (lambda x: design.outputs(design.round(x)))
+    record = Recorder(
+        design, design.bounds, budget, design.n_limits, design.integers, tolerance, outputs, limits
+    )
+    return record, design.minimum
 
 
 def _arguments() -> argparse.Namespace:
@@ -113,6 +140,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--at-most", type=int, default=MOST)
     parser.add_argument("--match", default="", help="only problems whose name this regular expression finds")
     parser.add_argument("--reference", default="auto", help="whom the report compares with the others")
+    parser.add_argument(
+        "--picture", type=Path, help="file for a picture of the regrets of the report's tools on BBOB"
+    )
     parser.add_argument("--store", type=Path, default=STORE)
     return parser.parse_args()
 

@@ -40,13 +40,18 @@ class Recorder:
     Parameters
     ----------
     fun : callable
-        From a point (d,) to the objective and the limits, of which a feasible point has none above ``tolerance``.
+        From a point (d,) to the objective and the excesses over limits, which a feasible point keeps at ``tolerance``
+        or below.
     bounds : array of shape (d, 2)
     budget : int
     n_limits : int, optional
     integers : sequence of int, optional
         Parameters that take integers.
     tolerance : float, optional
+    outputs : callable, optional
+        From a point to the objective and the quantities that have limits; ``limits`` says which, as in ``"<= 250"``.
+        The excesses and 0, if these are not given.
+    limits : sequence of str, optional
     """
 
     def __init__(
@@ -57,18 +62,17 @@ class Recorder:
         n_limits: int = 0,
         integers: Sequence[int] = (),
         tolerance: float = 0.0,
+        outputs: Callable[[np.ndarray], Any] | None = None,
+        limits: Sequence[str] = (),
     ) -> None:
         self.fun, self.bounds, self.budget = fun, np.array(bounds, dtype=float), budget
         self.n_limits, self.integers, self.tolerance = n_limits, integers, tolerance
+        self.outputs, self.limits = outputs, limits or ("<= 0",) * n_limits
         self.rows: list[np.ndarray] = []
 
     @property
     def dim(self) -> int:
         return len(self.bounds)
-
-    @property
-    def outputs(self) -> list[str]:
-        return ["f", *(f"g{i + 1}" for i in range(self.n_limits))]
 
     def __call__(self, x: Sequence[float] | np.ndarray) -> np.ndarray:
         if len(self.rows) >= self.budget:
@@ -81,8 +85,11 @@ class Recorder:
         low, high = self.bounds.T
         return self(low + np.clip(u, 0.0, 1.0) * (high - low))
 
-    def named(self, x: Sequence[float] | np.ndarray) -> dict[str, float]:
-        return dict(zip(self.outputs, self(x).tolist(), strict=True))
+    def stated(self, x: Sequence[float] | np.ndarray) -> dict[str, float]:
+        """Objective f and the quantities g1, g2, ... that have limits, as people state them."""
+        row = self(x)
+        values = row if self.outputs is None else self.outputs(np.array(x, dtype=float))
+        return {f"g{i}" if i else "f": float(value) for i, value in enumerate(values)}
 
     def starts(self, seed: int) -> Iterator[np.ndarray]:
         """Starting points of local searches in the unit cube: the centre, then random ones."""
@@ -100,10 +107,10 @@ def auto(record: Recorder, seed: int, options: Mapping[str, Any] | None = None) 
         tcgp.Integer(int(low), int(high)) if i in record.integers else (low, high)
         for i, (low, high) in enumerate(record.bounds.tolist())
     ]
-    limits = [f"{output} <= 0" for output in record.outputs[1:]]
+    limits = [f"g{i} {limit}" for i, limit in enumerate(record.limits, 1)]
     constrained = {"objective": "f", "constraints": limits} if limits else {}
     tcgp.minimize(
-        record.named if limits else lambda x: float(record(x)[0]),
+        record.stated if limits else lambda x: float(record(x)[0]),
         space,
         n_evals=record.budget,
         rng=seed,

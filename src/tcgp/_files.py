@@ -6,10 +6,28 @@ import errno
 import os
 import stat
 import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["may_replace", "read_regular", "sync_directory", "write_atomically"]
+__all__ = ["may_replace", "read_regular", "short_name", "sync_directory", "write_atomically"]
+
+LONGEST_NAME = 255  # bytes of the name of a file, on all common file systems
+
+
+def short_name(name: str, room: int) -> str:
+    """Return the name of a file or, if ``room`` bytes cannot be added to it, its beginning and a checksum.
+
+    Examples
+    --------
+    >>> from tcgp._files import short_name
+    >>> short_name("run.jsonl", 12), len(short_name(250 * "a", 12))
+    ('run.jsonl', 243)
+    """
+    raw = os.fsencode(name)
+    if len(raw) + room <= LONGEST_NAME:
+        return name
+    return f"{raw[: LONGEST_NAME - room - 9].decode(errors='ignore')}-{zlib.crc32(raw):08x}"
 
 
 def read_regular(path: str | os.PathLike[str], most: int) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 
 import pytest
@@ -59,3 +60,40 @@ def test_a_journal_is_a_regular_file(strange, pipe, tmp_path):
         assert "not a regular file" in refuses(*arguments)
     assert not os.path.exists("/dev/runs")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["pipe", "spec.toml"]
+
+
+@pytest.mark.parametrize("top", ["target = {}", "timeout = {}", "epsilon = {}", "x0 = [{{x = {}, y = 0}}]"])
+@pytest.mark.parametrize("digits", [20, 400, 4301])
+def test_integers_that_toml_does_not_have_are_refused(top, digits, tmp_path, capsys):
+    spec = write_spec(tmp_path, BOWL, top=top.format("1" * digits))
+    assert main(["minimize", str(spec), "--dry-run"]) == 2
+    (error,) = said(capsys)
+    assert "is not valid TOML" in error
+    assert len(error) < 500
+
+
+@pytest.mark.parametrize("key", ["y", "seconds"])
+@pytest.mark.parametrize("digits", [400, 5000])
+def test_a_journal_with_an_integer_beyond_all_floats_is_damaged(key, digits, tmp_path, capsys):
+    spec, journal = write_spec(tmp_path, BOWL, budget=1), tmp_path / "run.jsonl"
+    assert main(["minimize", str(spec), "--journal", str(journal)]) == 0
+    *lines, last = journal.read_text().splitlines()
+    assert f'"{key}": ' in last
+    changed = re.sub(f'"{key}": [0-9.e-]+', f'"{key}": {"1" * digits}', last)
+    journal.write_text("\n".join([*lines, changed, ""]))
+    said(capsys)
+    assert main(["status", str(journal)]) == 2
+    (error,) = said(capsys)
+    assert "line 3 is not a JSON object" in error
+
+
+def test_a_journal_whose_trace_has_text_for_numbers_is_damaged(tmp_path, capsys):
+    spec, journal = write_spec(tmp_path, BOWL, budget=3, top="n_initial = 2"), tmp_path / "run.jsonl"
+    assert main(["minimize", str(spec), "--journal", str(journal)]) == 0
+    text = journal.read_text()
+    assert text.count('"log_ei": ') == 1
+    journal.write_text(re.sub(r'"log_ei": [0-9.e-]+', '"log_ei": "low"', text))
+    said(capsys)
+    assert main(["report", str(journal)]) == 2
+    (error,) = said(capsys)
+    assert "'log_ei' of the trace must be a number or null, got 'low'" in error

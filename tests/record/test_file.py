@@ -426,3 +426,19 @@ def test_the_commands_ask_and_tell_say_in_a_sentence_where_the_values_are(
     assert told(rescue) == ([2.5] if arguments[0] == "tell" else [])
     with resume(rescue, reoffer=False) as resumed:
         assert len(resumed.history.proposals) == (1 if arguments[0] == "tell" else 2)
+
+
+@pytest.mark.parametrize("length", [235, 246, 247, 255])
+def test_a_journal_with_the_longest_name_is_rescued_too(length: int, tmp_path: Path) -> None:
+    path = tmp_path / ("ü" + "r" * (length - 8) + ".jsonl")
+    assert len(os.fsencode(path.name)) == length
+    optimizer = Optimizer(BOX, rng=0, journal=path)
+    optimizer.tell(optimizer.ask(), 1.0)
+    path.unlink()
+    with pytest.raises(JournalRescued):
+        optimizer.tell([0.5, 0.5], 2.0)
+    optimizer.close()
+    (rescue,) = tmp_path.iterdir()
+    assert [e.y for e in Optimizer.read(rescue).history.evaluations] == [1.0, 2.0]
+    with pytest.raises(JournalError, match="what it held is in"):
+        Optimizer(BOX, rng=0, journal=path)

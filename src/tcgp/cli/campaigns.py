@@ -13,6 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from tcgp._files import short_name
 from tcgp._text import printable, shorten
 from tcgp.cli.console import UsageError
 from tcgp.cli.spec import Spec
@@ -73,7 +74,11 @@ def default_journal(spec: Path) -> Path:
 
 def spec_copy(journal: Path) -> Path:
     """Where the spec is kept by which values were last read; journals in one directory have one each."""
-    return journal.parent / "runs" / ("spec.toml" if journal.name == JOURNAL else f"spec-{journal.name}.toml")
+    return (
+        journal.parent
+        / "runs"
+        / ("spec.toml" if journal.name == JOURNAL else f"spec-{short_name(journal.name, 10)}.toml")
+    )
 
 
 def _that_exists(journal: Path | None, otherwise: str) -> Path:

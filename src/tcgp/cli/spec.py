@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tcgp._files import read_regular
-from tcgp._text import did_you_mean
+from tcgp._text import did_you_mean, shorten
 from tcgp.cli.console import UsageError, parse_duration
 from tcgp.cli.tables import points_of_table, read_table
 from tcgp.goals import parameter_names
@@ -274,13 +274,24 @@ def places_of(path: Path) -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(read_regular(path, LARGEST_SPEC).decode("utf-8-sig").replace("\r\n", "\n"))
+        content = tomllib.loads(read_regular(path, LARGEST_SPEC).decode("utf-8-sig").replace("\r\n", "\n"))
+        _check_integers(content)
+        return content
     except OSError as error:
         raise UsageError(f"the spec {str(path)!r} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise UsageError(f"the spec {str(path)!r} is not a text file in UTF-8; save it as UTF-8") from None
     except (ValueError, RecursionError) as error:  # also an integer of thousands of digits
         raise UsageError(f"the spec {str(path)!r} is not valid TOML: {error}") from None
+
+
+def _check_integers(item: object) -> None:
+    """Refuse integers of more than 64 bits, which TOML does not have."""
+    if isinstance(item, int) and not -(2**63) <= item < 2**63:
+        raise ValueError(f"the integer {shorten(str(item), 30)} has more than 64 bits")
+    if isinstance(item, dict | list):
+        for part in item.values() if isinstance(item, dict) else item:
+            _check_integers(part)
 
 
 def _spec(path: Path, content: Mapping[str, Any]) -> Spec:

@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eEdD][-+]?[0-9]+
 # Microsoft's C library writes 1.#IND and 1.#QNAN, and 1.#J where it rounds them.
 _NAN = re.compile(r"[-+]?(?:nan(?:\([^()]*\))?|1\.#(?!inf)\w*)", re.IGNORECASE)
 _INFINITY = re.compile(r"([-+]?)(?:inf(?:inity)?|1\.#inf\w*)", re.IGNORECASE)
-_MISSING = ("NA", "N/A", "n/a", "None", "null", "NULL")
+_MISSING = ("NA", "N/A", "#N/A", "n/a", "N.A", "N.A.", "n.a", "n.a.", "None", "null", "NULL")
 
 # Separators between the pieces of a line. Soft ones do not separate two numbers, because 1,5 and 5.0(1) are ambiguous.
 # Any other character next to a number belongs to it, so that unknown characters lead to rejection.
@@ -33,10 +33,12 @@ _SEPARATOR = re.compile(rf"[ \t=;|]|(?<![0-9.]){_SOFT}|{_SOFT}(?![0-9.+-])")
 _ATTACHED = re.compile(r"[^\w.+\-*/^@#\\]\.?[0-9]")
 _PAYLOAD = re.compile(r"\bnan\([^()]*\)", re.IGNORECASE)
 # An exponent apart from its number: Fortran may write a blank for its sign, as in 0.15D 02. Units such as d-1 are none.
-_EXPONENT_APART = re.compile(r"[eE][-+][0-9]+|[dDqQ](?:\+[0-9]+|-[0-9]{2,})")
+_EXPONENT_APART = re.compile(r"[eE][-+]?[0-9]+|[dDqQ](?:\+?[0-9]+|-[0-9]{2,})")
 _WITHOUT_EXPONENT = re.compile(r"[-+]?[0-9]*\.[0-9]*[eEdDqQ][-+]?")
-# Before a number, these indicate a larger expression: a detached sign, an error bar, a formula.
-_OPERATORS = ("-", "−", "–", "—", "+", "±", "+/-", "+-", "*", "×", "/", "^")
+# Before a number, these indicate a larger expression: a detached sign (any dash may be one), an error bar, a formula.
+_OPERATOR = re.compile(r"[-\u2010-\u2015−﹣－⁻+＋±×÷·⋅*/^]|\+/?-|//|\*\*")
+# Groups of three digits after a blank: one number with thousands, or two.
+_LEADING_GROUP, _GROUP = re.compile(r"[-+]?[1-9][0-9]{0,2}|[0-9]{3}"), re.compile(r"[0-9]{3}(?:\.[0-9]*)?")
 
 
 def parse_number(text: str) -> float:
@@ -103,19 +105,22 @@ def last_number(line: str) -> float | None:
     pieces = [piece for piece in _split(_PAYLOAD.sub("nan", line)) if piece]
     for i in reversed(range(len(pieces))):
         text = pieces[i].strip("'`‘’").removesuffix(".")
-        if i and _belongs_to(pieces[i - 1], text):
+        if i and _belongs_to(pieces[i - 1], text, line):
             raise ValueError(f"{quote(f'{pieces[i - 1]} {text}')} is not a plain number")
         if _resembles_number(text):
             return parse_number(text)
     return None
 
 
-def _belongs_to(before: str, text: str) -> bool:
+def _belongs_to(before: str, text: str, line: str) -> bool:
     """Return whether a piece of a line and the one before it are parts of one number or formula."""
     if _EXPONENT_APART.fullmatch(text):
         return _NUMBER.fullmatch(before) is not None
+    if _GROUP.fullmatch(text) and _LEADING_GROUP.fullmatch(before):
+        return f"{before} {text}" in line
     return _resembles_number(text) and (
-        before in _OPERATORS or (text.lstrip("+-").isdecimal() and bool(_WITHOUT_EXPONENT.fullmatch(before)))
+        _OPERATOR.fullmatch(before) is not None
+        or (text.lstrip("+-").isdecimal() and bool(_WITHOUT_EXPONENT.fullmatch(before)))
     )
 
 

@@ -48,9 +48,9 @@ class Objective:
     -----
     A number consists of digits, a decimal point and an exponent with the letter e, d or (with a sign) q. It may be
     enclosed in brackets or quotation marks, and followed by a space and a unit. Numbers next to other characters are
-    rejected, because they are ambiguous: ``1,5``, ``1'000.5``, ``12:30``, ``10ms``, ``0.1234-102``. NaN and infinity in
-    all spellings, Fortran's asterisks, ``NA``, ``None`` and ``null`` are failures. Only the last four megabytes of an
-    output are read, and the last 10,000 characters of its last line.
+    rejected, because they are ambiguous: ``1,5``, ``1'000.5``, ``12 345.6``, ``12:30``, ``10ms``, ``0.1234-102``. NaN
+    and infinity in all spellings, Fortran's asterisks, ``NA``, ``None`` and ``null`` are failures. Only the last four
+    megabytes of an output are read, and the last 10,000 characters of its last line.
 
     Examples
     --------

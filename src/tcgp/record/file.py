@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tcgp._files import sync_directory
+from tcgp._files import short_name, sync_directory
 
 __all__ = ["JournalError", "JournalInUse", "JournalRescued", "KeptFile", "check_not_rescued", "is_in_use"]
 
@@ -24,6 +24,9 @@ logger = logging.getLogger("tcgp")
 
 # Appending is left to the system: what others cut off just before a line is written then shows in the size.
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+
+
+ROOM = len(".rescue-9999")  # in the name of a file, for those beside it
 
 
 class JournalError(ValueError):
@@ -267,7 +270,7 @@ def _new_beside(place: Path, content: bytes, kind: str = "rescue") -> tuple[int,
 def check_not_rescued(path: str | os.PathLike[str]) -> None:
     """Refuse to begin a journal where another one was and goes on in a rescue file: all runs would be made again."""
     place = Path(path)
-    rescued = list(place.parent.glob(f"{glob.escape(place.name)}.rescue-*"))
+    rescued = list(place.parent.glob(f"{glob.escape(short_name(place.name, ROOM))}.rescue-*"))
     if rescued:
         last = max(rescued, key=lambda path: path.stat().st_mtime_ns)
         raise JournalError(
@@ -279,7 +282,7 @@ def check_not_rescued(path: str | os.PathLike[str]) -> None:
 def _names_beside(name: str, kind: str) -> Iterator[str]:
     """Names for files of a kind; for a rescue file of a rescue file, those after its own."""
     match = re.fullmatch(rf"(.*)\.{kind}-(\d+)", name, re.DOTALL)
-    base, number = (match[1], int(match[2])) if match else (name, 0)
+    base, number = (match[1], int(match[2])) if match else (short_name(name, ROOM), 0)
     return (f"{base}.{kind}-{i}" for i in itertools.count(number + 1))
 
 

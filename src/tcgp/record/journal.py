@@ -11,6 +11,7 @@ from __future__ import annotations
 import codecs
 import json
 import logging
+import math
 import os
 import re
 import signal
@@ -313,10 +314,17 @@ def _parse(raw: bytes, path: Path) -> tuple[Record | None, int]:
 def _loads(line: bytes) -> dict[str, Any] | None:
     """The JSON object on a line, or None if there is none."""
     try:
-        item = json.loads(line.decode(), parse_constant=_refuse_constant)
+        item = json.loads(line.decode(), parse_constant=_refuse_constant, parse_int=_integer)
     except (ValueError, RecursionError):  # a hostile line may be nested too deep
         return None
     return item if isinstance(item, dict) else None
+
+
+def _integer(text: str) -> int:
+    """An integer that is no larger than floats can be."""
+    if len(text) > 308 and not math.isfinite(float(text)):
+        raise ValueError(text)
+    return int(text)
 
 
 def _refuse_constant(name: str) -> None:

@@ -210,8 +210,6 @@ def _check_trace(trace: object) -> dict[str, Any] | None:
     """The trace of a proposal, if it is one."""
     if trace is None:
         return None
-    if not isinstance(trace, dict) or not all(
-        isinstance(v, str | int | float | None) for v in trace.values()
-    ):
+    if not isinstance(trace, dict):
         raise ValueError(f"trace must be a mapping to numbers, got {plain(trace)}")
-    return trace
+    return {k: v if k == "method" else _check_number(f"{k!r} of the trace", v) for k, v in trace.items()}

@@ -17,7 +17,7 @@ PACKAGE = ROOT / "src" / "tcgp"
 FLOORS = (
     ("", "_typing", "_threads", "_files", "_text"),
     ("_arrays", "_quantiles"),
-    ("space", "expressions", "laws", "problems", "sampling"),
+    ("space", "expressions", "laws", "problems", "sampling", "front"),
     ("goals",),
     ("region",),
     ("gp",),

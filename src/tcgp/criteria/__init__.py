@@ -7,10 +7,12 @@ from tcgp.criteria.criteria import (
     LowerConfidenceBound,
     ProbabilityOfImprovement,
 )
+from tcgp.criteria.hypervolume import LogExpectedHypervolumeImprovement
 
 __all__ = [
     "Criterion",
     "ExpectedImprovement",
+    "LogExpectedHypervolumeImprovement",
     "LogExpectedImprovement",
     "LowerConfidenceBound",
     "ProbabilityOfImprovement",

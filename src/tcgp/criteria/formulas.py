@@ -35,7 +35,7 @@ def standardize(z: FloatArray | float, mean: FloatArray, sd: FloatArray) -> Floa
     return a
 
 
-def expected_improvement(mean: FloatArray, sd: FloatArray, law: Law, best: float) -> FloatArray:
+def expected_improvement(mean: FloatArray, sd: FloatArray, law: Law, best: FloatArray | float) -> FloatArray:
     """EI under ``law``: equation (ei_gn) of the paper for a generalized normal law."""
     a = standardize(best, mean, sd)
     positive = sd > 0.0
@@ -44,7 +44,9 @@ def expected_improvement(mean: FloatArray, sd: FloatArray, law: Law, best: float
         return np.where(positive, improvement, np.maximum(best - mean, 0.0))
 
 
-def log_expected_improvement(mean: FloatArray, sd: FloatArray, law: Improvement, best: float) -> FloatArray:
+def log_expected_improvement(
+    mean: FloatArray, sd: FloatArray, law: Improvement, best: FloatArray | float
+) -> FloatArray:
     """Logarithm of EI, accurate where EI itself underflows; -inf where EI is zero."""
     a = standardize(best, mean, sd)
     positive = sd > 0.0
@@ -53,7 +55,9 @@ def log_expected_improvement(mean: FloatArray, sd: FloatArray, law: Improvement,
         return np.where(positive, np.log(sd) + law.log_improvement(np.where(positive, a, 0.0)), at_data)
 
 
-def probability_of_improvement(mean: FloatArray, sd: FloatArray, law: Law, best: float) -> FloatArray:
+def probability_of_improvement(
+    mean: FloatArray, sd: FloatArray, law: Law, best: FloatArray | float
+) -> FloatArray:
     """Predictive probability of a value at most ``best``."""
     return law.cdf(standardize(best, mean, sd))
 

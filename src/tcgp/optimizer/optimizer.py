@@ -21,6 +21,7 @@ from tcgp._text import plain
 from tcgp._typing import RandomState
 from tcgp.goals import NOT_FINITE, Goals, describe_point, parameter_names
 from tcgp.optimizer.known import Known, atomic
+from tcgp.record.computing import computing, say_what_differs
 from tcgp.record.file import check_not_rescued
 from tcgp.record.history import Evaluation, History, Proposal, Retry, SpaceExhausted
 from tcgp.record.journal import (
@@ -197,6 +198,9 @@ class Optimizer(Known):
     ) -> Optimizer:
         """Continue the run in a journal, exactly as if it had not been interrupted.
 
+        With other versions of NumPy and SciPy, or on another kind of processor, rounding differs, and so may the next
+        points: a warning says so.
+
         Parameters
         ----------
         journal : str or os.PathLike
@@ -221,6 +225,7 @@ class Optimizer(Known):
             campaign, others = replay(opened.record, str(journal)), split_constraints(constraints)[1]
             if len(others) != _constraints_not_kept(campaign):
                 raise _not_kept(_constraints_not_kept(campaign), f", got {len(others)}")
+            say_what_differs(campaign.header, journal)
             optimizer = cls._of(campaign, others)
             optimizer._journal = opened
             if reoffer:
@@ -555,7 +560,7 @@ class Optimizer(Known):
     def _start_journal(self, path: str | os.PathLike[str]) -> None:
         journal = _new_journal(path)
         header = {"space": self.space.to_json(), "settings": asdict(self.settings), "seed": self.seed}
-        header["campaign"] = self.campaign
+        header |= {"campaign": self.campaign, "computing": computing()}
         if self._constraints:
             header["constraints_not_kept"] = len(self._constraints)
         journal.start({"software": f"tcgp {__version__}", **header})

@@ -64,7 +64,12 @@ class LogExpectedImprovement:
 
         With ``rho = F / g``: ``grad log EI = [(1 - a rho) grad sd - rho grad mean] / sd``.
         """
-        mean, sd, mean_gradient, sd_gradient = self.model.predict_gradient(X)
+        return self.value_and_gradient_at(*self.model.predict_gradient(X))
+
+    def value_and_gradient_at(
+        self, mean: FloatArray, sd: FloatArray, mean_gradient: FloatArray, sd_gradient: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """The same from what the model predicts."""
         certain = np.flatnonzero(sd <= 0.0)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             a = (self.best - mean) / sd

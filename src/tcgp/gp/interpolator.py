@@ -313,8 +313,12 @@ class Interpolator:
         values = units.y_to_unit(all_y)
         values[: len(old.z)] = old.z  # a relaxed value stays as it is
         posterior = old.extended(units.x_to_unit(all_X), values)
+        return self._with_posterior(posterior, units, all_X, all_y)
+
+    def _with_posterior(self, posterior: Posterior, units: Units, X: FloatArray, y: FloatArray) -> Self:
+        """A copy that has learned this."""
         other = copy.copy(self)
-        other._set_posterior(posterior, units, all_X, all_y)
+        other._set_posterior(posterior, units, X, y)
         return other
 
 

@@ -218,7 +218,7 @@ class ConcentratedLikelihood:
         K = self._matrix(self._pair_correlations(theta), self._nugget_at(theta))
         factor = factorize(K, self._workspace[1])
         _, quadratic = self._solve(K, factor)
-        nll = self._nll(quadratic, factor)[0]
+        nll = self._nll(quadratic, factor, self._nugget_at(theta))[0]
         if self.restricted:
             nll += self._restriction(factor)[0]
         return nll if self.prior is None else nll + self.prior.penalty(self._kernel_parameters(theta))[0]
@@ -243,7 +243,7 @@ class ConcentratedLikelihood:
         K = self._matrix(k, nugget)
         factor = factorize(K, self._workspace[1])
         a, quadratic = self._solve(K, factor)
-        nll, variance = self._nll(quadratic, factor)
+        nll, variance = self._nll(quadratic, factor, nugget)
         price = self._price(factor)
         self.rounding = factor.rounding + 0.5 * EPSILON * price * float(a @ a)
         restriction, b = self._restriction(factor) if self.restricted else (0.0, None)
@@ -257,7 +257,8 @@ class ConcentratedLikelihood:
             penalty, slope = self.prior.penalty(self._kernel_parameters(theta))
             nll, gradient = nll + penalty, gradient + slope
         if self.learns_nugget:
-            gradient = np.append(gradient, 0.5 * nugget * contrast.diagonal().sum())
+            slope_of_nugget = self._slope_of_nugget(nugget, contrast.diagonal(), quadratic, variance)
+            gradient = np.append(gradient, slope_of_nugget)
         return nll + restriction, gradient
 
     def correlation_matrix(self, theta: FloatArray) -> FloatArray:
@@ -308,7 +309,13 @@ class ConcentratedLikelihood:
         b = factor.solve(np.ones(self.n))
         return 0.5 * float(np.log(b.sum() / self.n)), b
 
-    def _nll(self, quadratic: float, factor: Factorization) -> tuple[float, float]:
+    def _slope_of_nugget(
+        self, nugget: float, contrast: FloatArray, quadratic: float, variance: float
+    ) -> float:
+        """Derivative of the NLL with respect to the log-nugget, from the diagonal of C."""
+        return float(0.5 * nugget * contrast.sum())
+
+    def _nll(self, quadratic: float, factor: Factorization, nugget: float) -> tuple[float, float]:
         """NLL, and the variance it uses."""
         n = self.degrees_of_freedom
         variance = self.variance

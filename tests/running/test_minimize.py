@@ -332,6 +332,29 @@ def test_an_exit_of_the_function_is_a_failure() -> None:
     assert result.failures == [(0, "SystemExit: bad input"), (1, "SystemExit: bad input")]
 
 
+class TookTooLong(BaseException):
+    """As of packages that end a function after some time."""
+
+
+def takes_too_long(x: Any) -> float:
+    raise TookTooLong("10 s")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_exception_that_is_none_of_pythons_errors_is_a_failure_too(workers: int) -> None:
+    result = minimize(takes_too_long, SQUARE, n_evals=2, rng=0, workers=workers)
+    assert [reason for _, reason in result.failures] == ["TookTooLong: 10 s", "TookTooLong: 10 s"]
+
+
+def test_a_part_of_the_space_too_thin_for_two_points_is_said_to_be_so() -> None:
+    thin = ["x0 + x1 >= 1.9999999"]
+    result = minimize(lambda x: x[0], [(0, 1), (0, 1)], n_evals=5, constraints=thin, rng=0)
+    assert result.status == 2
+    assert (
+        "all that are allowed differ from those evaluated by less than 1e-07 of the ranges" in result.message
+    )
+
+
 def test_a_number_that_cannot_be_computed_is_a_failure() -> None:
     class Lazy:
         def __float__(self) -> float:

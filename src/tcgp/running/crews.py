@@ -84,7 +84,8 @@ class Outcome:
 def evaluate(fun: Function, argument: Any) -> Outcome:
     """Call the function, and turn whatever it does into an `Outcome` that can travel between processes.
 
-    ``sys.exit`` in the function counts as a failure, like any exception; Ctrl-C does not.
+    ``sys.exit`` in the function counts as a failure, like any exception, for instance one that ends a function that
+    takes too long; Ctrl-C does not.
 
     Examples
     --------
@@ -95,7 +96,9 @@ def evaluate(fun: Function, argument: Any) -> Outcome:
     start = time.monotonic()
     try:
         value, reason = _read(fun(argument))
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         seconds = time.monotonic() - start
         return Outcome(None, shorten(_words_of(error), 1000), seconds, traceback=_traceback_of(error))
     return Outcome(value, reason, time.monotonic() - start, exit_code=0)

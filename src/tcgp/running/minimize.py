@@ -74,7 +74,7 @@ UNSUCCESSFUL = (Status.INTERRUPTED, Status.WORKERS, Status.UNREAD, Status.FAILUR
 MESSAGES = {
     Status.BUDGET: "the budget of {n_evals} evaluations is spent",
     Status.TARGET: "the target {target} is reached",
-    Status.EXHAUSTED: "every point of the space has been evaluated",
+    Status.EXHAUSTED: "{exhausted}",
     Status.PATIENCE: "no improvement{by} in {patience} evaluations chosen by the model",
     Status.NO_SHARE: "the predicted share of the space that is better{by} fell below {stop_when_share_below}",
     Status.TIME: "the time of {max_time} s is over",
@@ -326,6 +326,8 @@ class _Loop:
         When to try again what failed for a reason outside the point, by number.
     unread : str or None
         Why nothing can be read of what evaluations return, whatever their point.
+    exhausted : str
+        Why there is no other point.
     """
 
     def __init__(
@@ -336,6 +338,7 @@ class _Loop:
         self.outcomes: deque[tuple[int, Outcome]] = deque()
         self.resting: dict[int, float] = {}
         self.unread: str | None = None
+        self.exhausted = ""
         self._retries = retries
         self._n_unread = 0  # evaluations that ended normally without a value
         self._raised: set[str] = set()  # kinds of exceptions whose traceback was logged
@@ -468,7 +471,8 @@ class _Loop:
             return Status.PATIENCE
         try:
             proposal = self.optimizer.propose()
-        except SpaceExhausted:
+        except SpaceExhausted as error:
+            self.exhausted = str(error)
             return Status.EXHAUSTED
         if proposal.trace is not None and _without_share(self.optimizer, self.limits):
             return Status.NO_SHARE
@@ -551,7 +555,7 @@ def _ending(loop: _Loop, status: Status, detail: str, left: list[int]) -> str:
     if given_up:
         detail += f"; evaluations under way and given up: {len(given_up)}"
     limits = {name: plain(value) for name, value in vars(loop.limits).items()}
-    return MESSAGES[status].format(**limits, by=loop.limits.by) + detail
+    return MESSAGES[status].format(**limits, by=loop.limits.by, exhausted=loop.exhausted) + detail
 
 
 def _drain(loop: _Loop, why: str) -> list[int]:

@@ -178,7 +178,12 @@ class Proposer:
             first = itertools.islice(self.space.points(), len(history) + 1)
             candidates = [x for x in first if history.is_new(x)]
         if not candidates:
-            raise SpaceExhausted("no point is left that differs from all those evaluated or pending")
+            raise SpaceExhausted(
+                "every point of the space has been evaluated"
+                if math.isfinite(self.space.size)
+                else "no other point is left: all that are allowed differ from those evaluated by less than "
+                f"{SAME_POINT:g} of the ranges"
+            )
         if not len(history):
             return candidates[0]
         distances = _squared_distance_to_nearest(self.space.encode(candidates), history.codes)

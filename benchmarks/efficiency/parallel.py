@@ -16,7 +16,6 @@ import numpy as np
 
 import tcgp
 from tcgp.criteria import Criterion, LogExpectedImprovement
-from tcgp.models import Model
 from tcgp.optimizer import Optimizer
 from tcgp.search.acquisition import Acquisition, Models
 
@@ -30,9 +29,9 @@ class Sceptic(Acquisition):
 class Believer(Acquisition):
     """The model's own prediction."""
 
-    def informed(self, model: Model) -> Model:
-        pending = self.space.encode([p.x for p in self.history.pending.values()])
-        return model.condition(pending, model.predict(pending).mean) if len(pending) else model
+    def informed(self, models: Models) -> Models:
+        pending, model = self.space.encode([p.x for p in self.history.pending.values()]), models.objective
+        return Models((model.condition(pending, model.predict(pending).mean),)) if len(pending) else models
 
 
 class Liar(Acquisition):
@@ -40,12 +39,12 @@ class Liar(Acquisition):
 
     level = 0.0
 
-    def informed(self, model: Model) -> Model:
+    def informed(self, models: Models) -> Models:
         pending = self.space.encode([p.x for p in self.history.pending.values()])
         if not len(pending):
-            return model
-        lie = np.quantile(self.history.successes[1], self.level)
-        return model.condition(pending, np.full(len(pending), lie))
+            return models
+        lie = np.quantile(self.history.data.successes[1], self.level)
+        return Models((models.objective.condition(pending, np.full(len(pending), lie)),))
 
 
 class LiarMin(Liar):
@@ -79,7 +78,7 @@ def run(rule: type[Acquisition], name: str, n_evals: int, n_pending: int, seed: 
     problem = tcgp.problems.get(name)
     with mock.patch("tcgp.search.acquisition.Acquisition", rule):
         optimizer = Optimizer(problem.bounds, method=method, n_initial=n_evals // 3, rng=seed)
-        assert optimizer.surrogate.last is None  # made here, with the rule
+        assert optimizer.surrogates[0].last is None  # made here, with the rule
     under_way: deque[list[float]] = deque()
     for _ in range(n_evals):
         if len(under_way) == n_pending:

@@ -18,7 +18,6 @@ import numpy as np
 
 import tcgp
 from tcgp.criteria import Criterion, LogExpectedImprovement
-from tcgp.models import Model
 from tcgp.optimizer import Optimizer
 from tcgp.search.acquisition import Acquisition, Models
 
@@ -32,15 +31,15 @@ class Both(Acquisition):
 class WeightOnly(Acquisition):
     """The criterion is weighed by the share of successes nearby."""
 
-    def informed(self, model: Model) -> Model:
-        return model
+    def informed(self, models: Models) -> Models:
+        return models
 
 
 class StandInOnly(Acquisition):
     """The model is conditioned on mediocre values at the failures."""
 
     def criterion(self, models: Models) -> Criterion:
-        return LogExpectedImprovement(models.objective, float(self.history.successes[1].min()))
+        return LogExpectedImprovement(models.objective, float(self.history.data.successes[1].min()))
 
 
 class Neither(StandInOnly, WeightOnly):
@@ -50,12 +49,12 @@ class Neither(StandInOnly, WeightOnly):
 class Median(Acquisition):
     """Both, with stand-in values at the median instead of the lower quartile."""
 
-    def informed(self, model: Model) -> Model:
-        failed = self.history.failures
+    def informed(self, models: Models) -> Models:
+        failed, model = self.history.data.failures, models.objective
         if not len(failed):
-            return model
-        median = np.median(self.history.successes[1])
-        return model.condition(failed, np.maximum(model.predict(failed).mean, median))
+            return models
+        median = np.median(self.history.data.successes[1])
+        return Models((model.condition(failed, np.maximum(model.predict(failed).mean, median)),))
 
 
 RULES = (Neither, WeightOnly, StandInOnly, Median, Both)
@@ -109,7 +108,7 @@ def main() -> None:
                 space = [(0, 1)] * (4 if name.endswith("4") else 3 if name.endswith("3") else 2)
                 with mock.patch("tcgp.search.acquisition.Acquisition", rule):
                     optimizer = Optimizer(space, method=arguments.method, n_initial=N_INITIAL, rng=seed)
-                    assert optimizer.surrogate.last is None  # made here, with the rule
+                    assert optimizer.surrogates[0].last is None  # made here, with the rule
                 for _ in range(N_EVALS):
                     x = optimizer.ask()
                     optimizer.tell(x, fun(x))

@@ -60,7 +60,7 @@ def iterations(problem_name: str, method: str, n_iterations: int, seed: int) -> 
     for i in range(-10 * dim, n_iterations):
         x = np.array(optimizer.ask())
         if 0 <= i < WINDOW or i >= n_iterations - WINDOW:
-            U, y = optimizer.history.successes
+            U, y = optimizer.history.data.successes
             order = np.argsort(y, kind="stable")
             yield Iteration(U[order], y[order], optimizer.model)
         optimizer.tell(x.tolist(), float(problem.fun(low + x * (high - low))))

@@ -19,8 +19,8 @@ __all__ = [
     "NOT_FINITE",
     "SEVERAL_VALUES",
     "Goals",
-    "Limit",
     "Margin",
+    "Quantity",
     "describe_point",
     "interpret",
     "parameter_names",
@@ -38,28 +38,58 @@ ACTIVE = 0.02
 
 
 @dataclass(frozen=True)
-class Limit:
-    """A learned constraint with one side: ``sign * expression <= bound``.
+class Quantity:
+    """A number that each evaluation gives, small values of which are good: an objective, or the excess over a limit.
 
     Attributes
     ----------
     text : str
         As the user wrote it.
-    expression : Expression
-        Of outputs and parameters.
     sign : {1.0, -1.0}
-        -1 for a lower limit.
-    bound : float
+        -1 where large values are good: what is maximized, and lower limits.
+    expression : Expression or None
+        Of outputs and parameters; None for the value that is optimized.
+    bound : float or None
+        The limit on ``sign * expression``, which is kept where the quantity is at most 0; None for an objective.
     """
 
     text: str
-    expression: Expression
-    sign: float
-    bound: float
+    sign: float = 1.0
+    expression: Expression | None = None
+    bound: float | None = None
 
-    def excess(self, values: FloatArray) -> FloatArray:
-        """How far values of ``sign * expression`` lie above the bound; negative where the limit is kept."""
-        return values - self.bound
+    @property
+    def names(self) -> frozenset[str]:
+        """The outputs and parameters that its expression mentions."""
+        return frozenset() if self.expression is None else self.expression.names
+
+    @property
+    def is_limit(self) -> bool:
+        """Whether it is the excess over a limit."""
+        return self.bound is not None
+
+    def read(self, y: float, numbers: Mapping[str, FloatArray]) -> float:
+        """What the user would call its value at an evaluation; NaN where it cannot be computed.
+
+        Parameters
+        ----------
+        y : float
+            The value that is optimized.
+        numbers : mapping
+            Parameters and outputs by name.
+        """
+        if self.expression is None:
+            return y
+        return float(self.expression(numbers)[0]) if self.names <= numbers.keys() else math.nan
+
+    def turned(self, value: float) -> float:
+        """The quantity where the user's value is this one: small is good, and a limit is at 0."""
+        return self.sign * value - (self.bound or 0.0)
+
+    @property
+    def shown_bound(self) -> float:
+        """The limit with the sign that the user gave it."""
+        return self.sign * (self.bound or 0.0)
 
 
 @dataclass(frozen=True)
@@ -68,7 +98,7 @@ class Margin:
 
     Attributes
     ----------
-    limit : Limit
+    limit : Quantity
     value : float
         Of the limit's expression, as the user wrote it.
     excess : float
@@ -85,7 +115,7 @@ class Margin:
     stress <= 250: 249.5, 0.5 below the limit (active)
     """
 
-    limit: Limit
+    limit: Quantity
     value: float
     excess: float
     spread: float
@@ -93,7 +123,7 @@ class Margin:
     @property
     def bound(self) -> float:
         """The limit, with the sign that the user gave it."""
-        return self.limit.sign * self.limit.bound
+        return self.limit.shown_bound
 
     @property
     def kept(self) -> bool:
@@ -136,7 +166,9 @@ class Goals:
     ----------
     known : list of Constraint
         Constraints on parameters alone.
-    limits : list of Limit
+    objectives : list of Quantity
+        What is optimized.
+    limits : list of Quantity
         Constraints on outputs: a double bound makes two.
     outputs : tuple of str
         The outputs that the goals name, the objective first.
@@ -158,9 +190,9 @@ class Goals:
         maximize: bool = False,
     ) -> None:
         self.space, self.objective, self.maximize = space, objective, maximize
-        self.sign = -1.0 if maximize else 1.0
+        self.objectives = [Quantity(objective or "value", -1.0 if maximize else 1.0)]
         self.known: list[Constraint] = []
-        self.limits: list[Limit] = []
+        self.limits: list[Quantity] = []
         parameters = parameter_names(space)
         named = [] if objective is None else [objective]
         names = [*parameters, *named]
@@ -172,9 +204,9 @@ class Goals:
             _check_numeric(space, constraint)
             named += unknown
             if math.isfinite(constraint.upper):
-                self.limits.append(Limit(constraint.text, constraint.expression, 1.0, constraint.upper))
+                self.limits.append(Quantity(constraint.text, 1.0, constraint.expression, constraint.upper))
             if math.isfinite(constraint.lower):
-                self.limits.append(Limit(constraint.text, constraint.expression, -1.0, -constraint.lower))
+                self.limits.append(Quantity(constraint.text, -1.0, constraint.expression, -constraint.lower))
         if self.limits and objective is None:
             text = self.limits[0].text
             close = difflib.get_close_matches(named[0], parameters, 1)
@@ -227,12 +259,35 @@ class Goals:
                 return None, outputs, f"the output {name!r}{trouble}"
         return outputs[self.objective], outputs, None
 
-    def limit_values(self, x: Point, outputs: Outputs | None) -> list[float]:
-        """Values of ``sign * expression`` of each limit at one evaluation; NaN where they cannot be computed."""
-        if not self.limits or outputs is None:
-            return []
-        values = self._numbers(x, outputs)
-        return [limit.sign * float(limit.expression(values)[0]) for limit in self.limits]
+    @property
+    def quantities(self) -> list[Quantity]:
+        """What is modelled: the objectives, and then the limits."""
+        return [*self.objectives, *self.limits]
+
+    def values(self, x: Point, y: float | None, outputs: Outputs | None) -> list[float]:
+        """The quantities at an evaluation; NaN where they cannot be computed, as everywhere if it failed.
+
+        Examples
+        --------
+        >>> from tcgp import Space
+        >>> from tcgp.goals import Goals
+        >>> goals = Goals(Space([(0, 1)]), "gain", ["stress <= 250"], maximize=True)
+        >>> goals.values((0.5,), 3.0, {"gain": 3.0, "stress": 240.0})
+        [-3.0, -10.0]
+        """
+        if y is None:
+            return [math.nan] * len(self.quantities)
+        numbers = self._numbers(x, outputs or {})
+        return [quantity.turned(quantity.read(y, numbers)) for quantity in self.quantities]
+
+    def margins(self, x: Point, y: float, outputs: Outputs | None, spreads: Sequence[float]) -> list[Margin]:
+        """How an evaluation that succeeded stands with each limit, where excesses usually differ by so much."""
+        numbers = self._numbers(x, outputs or {})
+        values = [limit.read(y, numbers) for limit in self.limits]
+        return [
+            Margin(limit, value, limit.turned(value), spread)
+            for limit, value, spread in zip(self.limits, values, spreads, strict=True)
+        ]
 
     def allows(self, x: Point) -> bool:
         """Whether a point satisfies the constraints on parameters alone.

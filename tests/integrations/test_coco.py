@@ -93,7 +93,7 @@ def test_constraints_of_the_user_are_added_to_those_of_the_problem(coco_problem)
     problem = coco_problem("bbob-constrained", function=2)
     for constraints in ("x0 <= x1", ["x0 <= x1"]):
         result = coco.solve(problem, 6, rng=0, n_initial=4, method="tcgp", constraints=constraints)
-        assert len(result.optimizer.limit_surrogates) == problem.number_of_constraints == 3
+        assert len(result.optimizer.surrogates[1:]) == problem.number_of_constraints == 3
         assert all(x[0] <= x[1] for x in result.x_iters)
 
 

@@ -126,7 +126,7 @@ def test_proposal_is_that_of_the_optimizer_told_the_same(method):
     optimizer.enqueue(pending)
     assert optimizer.ask() == pending
     state = bridge.latest_state(study.trials[:12], ["x", "y"], n=12)
-    optimizer.surrogate.states += [(-1, old) for old in (*state.get("others", ()), state)]
+    optimizer.surrogates[0].states += [(-1, old) for old in (*state.get("others", ()), state)]
     assert any(old.state == TrialState.FAIL for old in study.trials)
     assert optimizer.ask() == x
 
@@ -363,8 +363,8 @@ def test_constrained_proposal_is_that_of_the_optimizer_told_the_same():
         a, b = _outside(old)
         optimizer.tell([old.params["x"], old.params["y"]], {"f": old.value, "a": a, "b": b})
     state = bridge.read_attribute(study.trials[8], bridge.STATE)
-    optimizer.surrogate.states.append((-1, state))
-    for surrogate, old in zip(optimizer.limit_surrogates, state["limits"], strict=True):
+    optimizer.surrogates[0].states.append((-1, state))
+    for surrogate, old in zip(optimizer.surrogates[1:], state["limits"], strict=True):
         surrogate.states.append((-1, old))
     assert optimizer.ask() == x
 

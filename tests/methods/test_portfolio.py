@@ -45,7 +45,11 @@ def bowl(x):
 
 def model_of(optimizer, number):
     """The model of a member, fitted to all that the optimizer knows."""
-    return optimizer.surrogate.fit_member(number, *optimizer.history.successes, np.random.SeedSequence(0))
+    return (
+        optimizer.surrogates[0]
+        .on_scale()
+        .fit_member(number, *optimizer.history.data.successes, np.random.SeedSequence(0))
+    )
 
 
 def drive(optimizer, fun, n):
@@ -117,11 +121,11 @@ def test_a_report_shows_new_values_to_the_model_as_it_sees_them():
     for x, value in zip(X[:60], y[:60], strict=True):
         optimizer.tell(x, value)
     optimizer.update_model()
-    assert optimizer.surrogate.last.member.compressed
+    assert optimizer.surrogates[0].last.member.compressed
     optimizer.tell(X[60], 1e9)
     at_new = optimizer.space.encode([X[60]])
     seen = compress(np.array([1e9]), y[:60])[0]
-    updated = optimizer.surrogate.updated(*optimizer.history.successes)
+    updated = optimizer.surrogates[0].updated(*optimizer.history.data.successes)
     assert updated.predict(at_new).mean[0] == pytest.approx(seen, rel=1e-6)
 
 
@@ -147,7 +151,7 @@ def test_a_member_keeps_its_turn_while_it_improves_and_passes_it_on_when_not():
     due = turns_passed(values[:6], 0)
     stayed = 0
     for i in range(6, 30):
-        states = [state for n, state in optimizer.surrogate.states if n < i]
+        states = [state for n, state in optimizer.surrogates[0].states if n < i]
         leads = {state["member"]: state["lead"] for state in states if "lead" in state}
         numbers = candidates("auto", TURNS[due % len(TURNS)], leads)
         assert methods[i - 6] in [MEMBERS[number] for number in numbers]
@@ -245,7 +249,7 @@ def test_a_resumed_run_knows_the_fits_of_the_members_that_did_not_propose(tmp_pa
     drive(whole, problem.fun, 22)
     other.write_text(kept.read_text())
     resumed = Optimizer.resume(other)
-    assert resumed.surrogate.states == whole.surrogate.states
+    assert resumed.surrogates[0].states == whole.surrogates[0].states
     events = [json.loads(line) for line in kept.read_text().splitlines()]
     rivals = [event["fit"]["rivals"] for event in events if (event.get("fit") or {}).get("rivals")]
     assert rivals
@@ -256,7 +260,7 @@ def test_a_resumed_run_knows_the_fits_of_the_members_that_did_not_propose(tmp_pa
     again = Optimizer.resume(other, reoffer=False)
     rest, rest_again = whole.ask(4), again.ask(4)
     assert rest == rest_again
-    assert again.surrogate.states == whole.surrogate.states
+    assert again.surrogates[0].states == whole.surrogates[0].states
     assert first[0] not in rest
 
 
@@ -294,7 +298,7 @@ def test_each_member_goes_on_from_its_own_last_fit(tmp_path: Path):
         own = [state for state in states if state.get("member", 0) == number]
         assert own
         assert all(state["method"] == method for state in own)
-        assert optimizer.surrogate.last_state(number, before=100) == own[-1]
+        assert optimizer.surrogates[0].on_scale().last_state(number, before=100) == own[-1]
 
 
 @pytest.mark.parametrize("criterion", ["ei", "lcb"])
@@ -358,7 +362,7 @@ def test_options_of_the_portfolio_reach_the_members():
     assert optimizer.model.interpolator.smoothness == 1
     optimizer = Optimizer([(0, 1), (0, 1)], method="auto", n_initial=20, rng=0, options={"delta": 0.1})
     drive(optimizer, bowl, 20)
-    values = optimizer.history.successes[1]
+    values = optimizer.history.data.successes[1]
     assert model_of(optimizer, 0).threshold == np.quantile(values, 0.1)
     # Five values for each parameter: the delta of the relaxed member is its own.
     assert model_of(optimizer, 1).threshold == np.quantile(values, 0.5)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tcgp.methods.scaled import ScaledSurrogate
 from tcgp.methods.scales import AS_IT_IS, Scale, scales_of
+from tcgp.methods.surrogate import Surrogate
 
 SCALES = [AS_IT_IS, Scale("log", 250.0), Scale("log", -250.0), Scale("both", 3.0), Scale("both", 1e-200)]
 X = np.random.default_rng(0).random((12, 2))
@@ -61,7 +61,7 @@ def test_points_close_together_count_as_one_in_the_unit():
     ],
 )
 def test_a_model_of_any_data_predicts_numbers(excess):
-    surrogate = ScaledSurrogate("gp", {"selection": "pooled"}, bound=1.0)
+    surrogate = Surrogate("gp", {"selection": "pooled"}, bound=1.0)
     model, record = surrogate.fit(X, excess, turn=0, seed=np.random.SeedSequence(0))
     surrogate.remember(record)
     probability = model.predict(np.random.default_rng(3).random((9, 2))).cdf(0.0)
@@ -70,7 +70,7 @@ def test_a_model_of_any_data_predicts_numbers(excess):
 
 
 def test_a_model_of_one_value():
-    surrogate = ScaledSurrogate("gp", {"selection": "pooled"}, bound=1.0)
+    surrogate = Surrogate("gp", {"selection": "pooled"}, bound=1.0)
     model, _ = surrogate.fit(X[:1], np.array([3.0]), turn=0, seed=np.random.SeedSequence(0))
     assert model.predict(X[1:]).cdf(0.0).max() < 1.0
 
@@ -78,11 +78,11 @@ def test_a_model_of_one_value():
 def test_powers_are_modelled_on_a_logarithmic_scale_and_sums_as_they_are():
     points = np.random.default_rng(4).random((20, 2))
     power, total = 250.0 * np.exp(4.0 * points @ [1.0, -2.0]), points @ [1.0, -2.0]
-    surrogate = ScaledSurrogate("gp", {}, bound=250.0)
+    surrogate = Surrogate("gp", {}, bound=250.0)
     model, _ = surrogate.fit(points, power - 250.0, turn=0, seed=np.random.SeedSequence(0))
     assert surrogate.scale == Scale("log", 250.0)
     assert model.X is not None
-    surrogate = ScaledSurrogate("gp", {}, bound=2.5)
+    surrogate = Surrogate("gp", {}, bound=2.5)
     surrogate.fit(points, total - 0.1, turn=0, seed=np.random.SeedSequence(0))
     assert surrogate.scale == AS_IT_IS
 
@@ -91,9 +91,9 @@ def test_states_bring_back_the_scale_and_the_model():
     rng = np.random.default_rng(5)
     points = rng.random((31, 2))
     excess = 250.0 * np.exp(4.0 * points @ [1.0, -2.0] + 0.3 * np.sin(9.0 * points[:, 0])) - 250.0
-    whole = ScaledSurrogate("gp", {"selection": "pooled"}, bound=250.0)
+    whole = Surrogate("gp", {"selection": "pooled"}, bound=250.0)
     for n in range(8, 31):
-        resumed = ScaledSurrogate("gp", {"selection": "pooled"}, bound=250.0)
+        resumed = Surrogate("gp", {"selection": "pooled"}, bound=250.0)
         resumed.states += whole.states
         fits = []
         for surrogate in (whole, resumed):
@@ -110,7 +110,7 @@ def test_states_bring_back_the_scale_and_the_model():
 
 
 def test_a_value_that_is_not_on_the_scale_waits_for_the_next_fit():
-    surrogate = ScaledSurrogate("gp", {}, bound=250.0)
+    surrogate = Surrogate("gp", {}, bound=250.0)
     excess = 250.0 * np.exp(4.0 * X @ [1.0, -2.0]) - 250.0
     model, record = surrogate.fit(X, excess, turn=0, seed=np.random.SeedSequence(0))
     surrogate.remember(record)

@@ -82,7 +82,9 @@ def test_reals_may_get_a_step_or_a_logarithmic_scale(tmp_path):
     optimizer.change_space([tcgp.Real(0.5, 2.0, step=0.5)])
     assert [e.x for e in optimizer.evaluations] == [(0.5,), (1.0,)]
     optimizer.change_space([tcgp.Real(0.25, 4.0, log=True)])
-    np.testing.assert_allclose(optimizer.history.successes[0][:, 0], [0.25, 0.5, np.log2(1.23 / 0.25) / 4])
+    np.testing.assert_allclose(
+        optimizer.history.data.successes[0][:, 0], [0.25, 0.5, np.log2(1.23 / 0.25) / 4]
+    )
 
 
 def test_pending_points_outside_are_not_offered_again_but_their_values_are_taken(tmp_path):

@@ -32,7 +32,7 @@ def test_the_corrected_value_is_the_one_in_use_and_the_wrong_one_is_kept(tmp_pat
     right = optimizer.evaluations[3]
     assert (right.y, right.id, right.seconds) == (bowl(wrong.x), 3, 2.0)
     assert optimizer.result().fun == min(bowl(e.x) for e in optimizer.evaluations)
-    assert optimizer.history.successes[1].min() >= 0.0
+    assert optimizer.history.data.successes[1].min() >= 0.0
     assert [(c.before, c.after) for c in optimizer.history.corrections] == [(wrong, right)]
     kinds = [json.loads(line).get("event") for line in (tmp_path / "run.jsonl").read_text().splitlines()]
     assert kinds.count("tell") == 12
@@ -76,7 +76,7 @@ def test_failures_and_values_are_corrected_both_ways(wrong, right, tmp_path):
         assert now.failed == (right != 1.5)
         assert now.reason == ("misread" if now.failed else None)
     assert optimizer.result().fun == (1.5 if right == 1.5 else 7.0)
-    assert len(optimizer.history.failures) == (right != 1.5)
+    assert len(optimizer.history.data.failures) == (right != 1.5)
 
 
 def test_outputs_and_limits_follow():
@@ -85,8 +85,8 @@ def test_outputs_and_limits_follow():
     optimizer.tell({"w": 0.75}, {"mass": 2.0, "stress": 100.0})
     optimizer.correct({"w": 0.5}, {"mass": 1.0, "stress": 90.0})
     assert optimizer.result().fun == 1.0
-    np.testing.assert_array_equal(optimizer.history.feasible, [True, True])
-    np.testing.assert_array_equal(optimizer.history.excesses[:, 0], [-160.0, -150.0])
+    np.testing.assert_array_equal(optimizer.history.data.feasible, [True, True])
+    np.testing.assert_array_equal(optimizer.history.data.excesses[:, 0], [-160.0, -150.0])
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ def told(constraints, outputs):
 
 def test_a_chain_of_bounds_has_a_margin_on_each_side_with_the_sign_of_the_user():
     history = told(["0.2 <= gap <= 0.5"], [{"gap": gap} for gap in (0.3, 0.1, 0.9)])
-    kept, low, high = ({m.limit.sign: m for m in history.margins(e)} for e in history.evaluations)
+    kept, low, high = ({m.limit.sign: m for m in history.data.margins(e)} for e in history.evaluations)
     assert (kept[1.0].value, kept[1.0].bound, kept[-1.0].bound) == (0.3, 0.5, 0.2)
     assert kept[1.0].distance == "0.2 below the limit"
     assert kept[-1.0].distance == "0.1 above the limit"
@@ -30,34 +30,34 @@ def test_a_chain_of_bounds_has_a_margin_on_each_side_with_the_sign_of_the_user()
 def test_a_limit_is_active_where_it_is_kept_by_a_small_share_of_the_spread():
     values = [float(v) for v in range(101)]  # tenths at both ends are left out: the spread is 80
     history = told(["stress <= 50"], [{"stress": v} for v in values[:10]])
-    assert not history.margins(history.evaluations[9])[0].active
+    assert not history.data.margins(history.evaluations[9])[0].active
     optimizer = Optimizer({"x": (0.0, 1.0)}, objective="mass", constraints=["stress <= 50"], rng=0)
     for v in values:
         optimizer.tell([v / 100], {"mass": v, "stress": v})
-    margins = [optimizer.history.margins(e)[0] for e in optimizer.evaluations]
+    margins = [optimizer.history.data.margins(e)[0] for e in optimizer.evaluations]
     assert [m.value for m in margins if m.active] == [49.0, 50.0]  # two hundredths of 80 are 1.6
     assert str(margins[49]) == "stress <= 50: 49, 1 below the limit (active)"
 
 
 def test_an_expression_that_is_not_defined_keeps_no_limit_and_is_nearest_to_none():
     history = told(["log(stress) <= 0"], [{"stress": v} for v in (-1.0, 3.0, 2.0)])
-    (margin,) = history.margins(history.evaluations[0])
+    (margin,) = history.data.margins(history.evaluations[0])
     assert math.isnan(margin.excess)
     assert (margin.kept, margin.active, margin.distance) == (False, False, "not known")
-    assert history.violations[0] == math.inf
+    assert history.data.violations[0] == math.inf
     assert history.least_violating is history.evaluations[2]
 
 
 def test_a_run_that_has_diverged_leaves_the_others_in_order():
     history = told(["stress <= 1"], [{"stress": v} for v in (50.0, 1e200, 2.0)])
     assert history.least_violating is history.evaluations[2]
-    assert (history.violations > 0.0).all()
+    assert (history.data.violations > 0.0).all()
 
 
 def test_without_limits_there_are_no_margins():
     history = told([], [{"stress": 1.0}])
-    assert history.margins(history.evaluations[0]) == []
-    assert history.violations.tolist() == [0.0]
+    assert history.data.margins(history.evaluations[0]) == []
+    assert history.data.violations.tolist() == [0.0]
 
 
 def test_outputs_that_goals_name_come_first():
@@ -78,5 +78,5 @@ def test_an_answer_that_differs_in_an_output_is_refused_with_both():
 def test_a_limit_that_was_never_computable_has_a_margin_all_the_same() -> None:
     optimizer = Optimizer([(0.0, 1.0)], objective="mass", constraints=["sqrt(stress) <= 2"], rng=0)
     optimizer.tell([0.5], {"mass": 1.0, "stress": -1.0})
-    (margin,) = optimizer.history.margins(optimizer.history.evaluations[0])
+    (margin,) = optimizer.history.data.margins(optimizer.history.evaluations[0])
     assert math.isnan(margin.value)

@@ -121,7 +121,7 @@ def test_a_program_runs_on_the_nodes_and_survives_its_worker(tmp_path: Path) -> 
         spec.write_text(SPEC.format(python=sys.executable, address=local.scheduler_address))
         assert main(["minimize", str(spec), "--quiet", "--no-plots"]) == 0
     history = read_campaign(tmp_path / "spec.tcgp" / "journal.jsonl").history
-    assert (history.n_done, len(history.failures)) == (8, 0)
+    assert (history.n_done, len(history.data.failures)) == (8, 0)
     assert (tmp_path / "killed").exists()
     started = sorted(path.parent.name for path in (tmp_path / "spec.tcgp" / "runs").glob("*/started"))
     assert started == [f"{i:04d}" for i in range(8)]  # the program went on, and was not started twice

@@ -81,13 +81,13 @@ def test_one_looks_while_others_tell() -> None:
                 continue
             result = optimizer.result()
             assert len(result.x_iters) == len(result.func_vals) == result.nfev
-            U, y = optimizer.history.successes
+            U, y = optimizer.history.data.successes
             assert len(U) == len(y)
             assert len(optimizer.history.codes) <= len(optimizer.history)
             assert repr(optimizer)
 
     in_threads(3, work)
-    U, y = optimizer.history.successes
+    U, y = optimizer.history.data.successes
     assert len(U) == len(y) == len(optimizer.evaluations) == 300
     assert np.array_equal(U, optimizer.space.encode([e.x for e in optimizer.evaluations]))
 

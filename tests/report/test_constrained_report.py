@@ -62,12 +62,12 @@ def test_a_constraint_says_where_the_best_point_is(data: dict, optimizer: Optimi
     assert (stress["text"], stress["bound"]) == ("stress <= 2", 2.0)
     assert stress["here"]["value"] == pytest.approx(best.outputs["stress"], rel=1e-7)
     assert stress["here"]["distance"].startswith(f"{2.0 - best.outputs['stress']:.3g} below the limit")
-    assert (stress["kept"], stress["n"]) == (int(optimizer.history.feasible.sum()), 14)
+    assert (stress["kept"], stress["n"]) == (int(optimizer.history.data.feasible.sum()), 14)
     assert cost["here"] == {"value": 3.0, "distance": "2 above the limit", "kept": True, "active": False}
 
 
 def test_the_model_of_a_limit_is_judged_at_the_limit(data: dict, optimizer: Optimizer) -> None:
-    model = optimizer.limit_surrogates[0].last.model
+    model = optimizer.surrogates[1].last.model
     shown = data["constraints"][0]["model"]
     assert shown["sentence"] == diagnose_limit(model).summary
     scores = loo_scores(model, threshold=0.0)
@@ -84,13 +84,13 @@ def test_slices_weigh_improvement_by_the_probability_of_keeping_all_constraints(
     x = [view["values"][i], best.x[1]]
     U = optimizer.space.encode([x])
     models = [
-        surrogate.updated(optimizer.history.successes[0], excess)
-        for surrogate, excess in zip(optimizer.limit_surrogates, optimizer.history.excesses.T, strict=True)
+        surrogate.updated(optimizer.history.data.U, excess)
+        for surrogate, excess in zip(optimizer.surrogates[1:], optimizer.history.data.excesses.T, strict=True)
     ]
     probability = np.prod([model.predict(U).cdf(0.0)[0] for model in models])
     # The abscissa is rounded to eight digits and the values to six.
     assert view["feasible"][i] == pytest.approx(probability, rel=1e-4, abs=1e-9)
-    model = optimizer.surrogate.updated(*optimizer.history.successes)
+    model = optimizer.surrogates[0].updated(*optimizer.history.data.successes)
     ei = model.predict(U).expected_improvement(best.y)[0]
     assert view["ei"][i] == pytest.approx(ei * probability, rel=1e-3, abs=1e-12)
 

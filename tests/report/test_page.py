@@ -12,7 +12,7 @@ import pytest
 import tcgp
 from tcgp.methods import Member
 from tcgp.methods.fit import fit_model
-from tcgp.methods.surrogate import Fit
+from tcgp.methods.members import Fit
 from tcgp.optimizer import Optimizer, Proposal
 from tcgp.report import State, render, report_data
 from tcgp.report.page import embed
@@ -122,10 +122,10 @@ def test_page_of_500_evaluations_in_ten_dimensions_is_below_5_megabytes() -> Non
         failed = value > 3.0
         reason = "it diverged, " + "and so on " * 25
         optimizer.tell(x, None if failed else value, reason=reason, seconds=2 / 3)
-    U, values = optimizer.history.successes
+    U, values = optimizer.history.data.successes
     # A model of a part, with its lengthscales given, is as large in the report and quicker to fit.
     model = fit_model(U[:120], values[:120], bounds=[(0.0, 1.0)] * 10, delta=0.1)
-    optimizer.surrogate.last = Fit(len(values), Member("tcgp"), model)
+    optimizer.surrogates[0].on_scale().last = Fit(len(values), Member("tcgp"), model)
     data = report_data(optimizer, DONE)
     assert data["slices"] is not None
     assert data["slices"]["over"] is not None

@@ -104,10 +104,10 @@ def failures_by_reason(campaign: Campaign) -> dict[str, list[Evaluation]]:
 def describe_counts(campaign: Campaign) -> str:
     """How many evaluations there are, and of which kind."""
     history = campaign.history
-    n, n_failed = len(history.evaluations), len(history.failures)
+    n, n_failed = len(history.evaluations), len(history.data.failures)
     text = f"{n}: {n - n_failed} succeeded, {n_failed} failed"
     if history.goals.limits:
-        text += f"; {int(history.feasible.sum())} keep all constraints"
+        text += f"; {int(history.data.feasible.sum())} keep all constraints"
     text += f"; {len(history.pending)} pending" if history.pending else ""
     text += f"; {len(history.outside)} more outside the present bounds" if history.outside else ""
     return text + (
@@ -118,7 +118,7 @@ def describe_counts(campaign: Campaign) -> str:
 def describe_goals_at(campaign: Campaign, evaluation: Evaluation) -> list[str]:
     """All outputs at a point, and how it stands with the constraints on them: lines with a label in front."""
     outputs = [f"{name} = {value!r}" for name, value in (evaluation.outputs or {}).items()]
-    margins = [str(margin) for margin in campaign.history.margins(evaluation)]
+    margins = [str(margin) for margin in campaign.history.data.margins(evaluation)]
     return [*labelled("outputs", outputs), *labelled("constraints", margins)]
 
 

@@ -95,10 +95,9 @@ def _diagnose_run(options: argparse.Namespace) -> int:
     if model is None:
         raise UsageError("at least two runs with different values are needed")
     print(diagnose(model))
-    surrogates = zip(optimizer.history.goals.limits, optimizer.limit_surrogates, strict=True)
-    for limit, surrogate in surrogates:
-        if surrogate.last is not None:
-            show(f"{limit.text}: {diagnose_limit(surrogate.last.model)}")
+    for quantity, surrogate in zip(optimizer.history.goals.quantities, optimizer.surrogates, strict=True):
+        if quantity.is_limit and surrogate.last is not None:
+            show(f"{quantity.text}: {diagnose_limit(surrogate.last.model)}")
     _show_importance(model, optimizer.space)
     if options.plot is not None:
         _draw(model, options.plot)
@@ -144,16 +143,15 @@ def _data_of_journal(options: argparse.Namespace) -> _Data:
             "a journal knows its bounds, its parameters and its values: these options are for CSV files"
         )
     history = read(options.data).history
-    rows = history.distinct
-    X, y = (array[rows] for array in history.successes)
-    feasible = history.feasible[rows]
+    data, rows = history.data, history.data.distinct
+    y, feasible = data.Y[rows, 0], data.feasible[rows]
     _check_number(len(y))
     if history.goals.maximize:
         note("it maximizes: values are negated here, so that low ones are good")
-    limits = zip(history.goals.limits, history.excesses[rows].T, strict=True)
+    limits = zip(history.goals.limits, data.excesses[rows].T, strict=True)
     excesses = [(limit.text, excess) for limit, excess in limits if np.isfinite(excess).all()]
     return _Data(
-        X,
+        data.U[rows],
         y,
         history.space,
         float(y[feasible].min()) if excesses and feasible.any() else None,

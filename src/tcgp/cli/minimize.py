@@ -104,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
             f"that were made, and none is made twice (tcgp minimize {options.spec} --try makes one run and shows what "
             "is read)"
         )
-    elif campaign.history.evaluations and not len(campaign.history.successes[1]):
+    elif campaign.history.evaluations and not campaign.history.data.succeeded.any():
         note(
             "no run has succeeded: if the command was at fault, fix it and move the journal away, because a "
             "point that failed is not tried again; if only the place of the value was, correct it in the spec, and the "

@@ -588,7 +588,7 @@ def _check_goals(settings: Settings, space: Space, program: Program | None, x0: 
             f"the objective {objective!r} is not among the outputs{_suggestion(objective, listed)}"
         )
     for limit in goals.limits:
-        for name in sorted(limit.expression.names - {*listed, *parameters}):
+        for name in sorted(limit.names - {*listed, *parameters}):
             raise ValueError(
                 f"the constraint {limit.text!r} names {name!r}, which is neither an output nor a parameter"
                 f"{_suggestion(name, [*listed, *parameters])}"

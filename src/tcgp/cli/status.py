@@ -115,9 +115,9 @@ def _facts(campaign: Campaign) -> dict[str, Any]:
     best, nearest = history.best, history.least_violating
     return {
         "n_told": len(history.evaluations),
-        "n_failed": len(history.failures),
+        "n_failed": len(history.data.failures),
         "n_outside": len(history.outside),
-        "n_feasible": int(history.feasible.sum()),
+        "n_feasible": int(history.data.feasible.sum()),
         "objective": settings.objective,
         "maximize": settings.maximize,
         "best": None if best is None else _point(campaign, best),
@@ -139,7 +139,7 @@ def _point(campaign: Campaign, evaluation: Evaluation) -> dict[str, Any]:
         "value": evaluation.y,
         "x": named(campaign, evaluation.x),
         "outputs": evaluation.outputs,
-        "feasible": campaign.history.keeps_limits(evaluation),
+        "feasible": evaluation is campaign.history.best,
         "constraints": [
             {
                 "text": m.limit.text,
@@ -148,7 +148,7 @@ def _point(campaign: Campaign, evaluation: Evaluation) -> dict[str, Any]:
                 "kept": m.kept,
                 "active": m.active,
             }
-            for m in campaign.history.margins(evaluation)
+            for m in campaign.history.data.margins(evaluation)
         ],
     }
 

@@ -75,7 +75,8 @@ def ask(
     limits = [f"{_limit(k)} <= 0" for k in range(n_limits)]
     objective = "objective" if limits else None
     optimizer = Optimizer(space, rng=seed, objective=objective, constraints=[*limits, *known], **settings)
-    history, states = optimizer.history, optimizer.surrogate.states
+    history, (first, *others) = optimizer.history, optimizer.surrogates
+    states = first.states
     for evaluation in merge(evaluations):
         history.add_evaluation(evaluation)
     for x in pending:
@@ -84,7 +85,7 @@ def ask(
     if state is not None and len(state["lengthscales"]) == space.dim:
         states += [(-1, dict(old)) for old in (*state.get("others", ()), state)]
         if len(state.get("limits", ())) == n_limits:
-            for surrogate, old in zip(optimizer.limit_surrogates, state.get("limits", ()), strict=True):
+            for surrogate, old in zip(others, state.get("limits", ()), strict=True):
                 surrogate.states += [(-1, dict(old))] if old else []
     proposal = _propose(optimizer)
     if not states or optimizer.model is None:
@@ -92,9 +93,9 @@ def ask(
     # One state per member of a portfolio: the newest state contains those of the other members.
     latest = {old.get("member", 0): old for _, old in states}
     newest = latest.pop(states[-1][1].get("member", 0))
-    others = [{k: v for k, v in old.items() if k not in ("others", "limits")} for old in latest.values()]
-    of_limits = [s.states[-1][1] if s.states else None for s in optimizer.limit_surrogates]
-    more = {"others": others, "limits": of_limits}
+    rest = [{k: v for k, v in old.items() if k not in ("others", "limits")} for old in latest.values()]
+    of_limits = [s.states[-1][1] if s.states else None for s in others]
+    more = {"others": rest, "limits": of_limits}
     kept = {k: v for k, v in newest.items() if k not in more}
     return proposal, {**kept, **{k: v for k, v in more.items() if v}}
 

@@ -1,105 +1,72 @@
-"""The model of one output along a run: fits that start from the last one, and members that take turns."""
+"""The model of one quantity along a run, on the scale that suits its data best."""
 
 from __future__ import annotations
 
-import contextlib
-import json
-import logging
+import itertools
 import math
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 
-from tcgp._quantiles import median
 from tcgp._typing import FloatArray
-from tcgp.gp.units import fresh_rows
-from tcgp.methods.fit import COLD_FIT_GROWTH, above, fit_model, low_value_score
-from tcgp.methods.portfolio import (
-    MANY,
-    MEMORY,
-    NEARLY_CERTAIN,
-    SMALLEST_GAIN,
-    Member,
-    candidates,
-    compress,
-    has_enough_data,
-    leads_of,
-    member_options,
-    members_of,
-    preferred,
-    turns_of,
-)
+from tcgp.methods.members import Fit, Members, State
+from tcgp.methods.scales import AS_IT_IS, scales_of
 from tcgp.models import Model
 
-__all__ = ["Fit", "Surrogate"]
+__all__ = ["Surrogate"]
 
-logger = logging.getLogger("tcgp")
-
-State = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Fit:
-    """A model that was fitted along a run.
-
-    Attributes
-    ----------
-    n : int
-        Number of data of the run then.
-    member : Member
-        Whose model it is.
-    model : Model
-    share : float
-        Share of the data below the value at which decisions are taken.
-    """
-
-    n: int
-    member: Member
-    model: Model
-    share: float = 0.0
+# Scales are compared again when the data have grown by this share.
+GROWTH = 0.1
+# By how much, in log units, the data must be likelier on another scale than as they are.
+HANDICAP = 1.0
 
 
 class Surrogate:
-    """Fits of one output along a run.
+    """Fits of one quantity along a run: see `Members`.
 
-    A fit depends on the data, and on the state of the last fit to fewer data. States are plain JSON, kept by whoever
-    keeps the run: a run that is resumed with its states goes on as if it had never stopped.
+    An objective is modelled as it is. The excess over a limit, which stays at 0, is modelled on the scale on which
+    values left out are likeliest. A model says how likely they are on its scale; times the slope of the scale that is
+    a density of the values as they are.
 
     Parameters
     ----------
     method : str
-        Name of a method; the members of a portfolio take turns.
     options : mapping
-        Options of the method.
+    bound : float or None
+        The limit, if there is one.
 
     Attributes
     ----------
     states : list of (int, dict)
-        For each fit, the number of its data and `Model.state`, with the number of the member as ``"member"``.
+        As in `Members`, with the name of the scale as ``"scale"``, if it is not the plain one.
     last : Fit or None
-        The last fit that took its turn.
+    scale : Scale
+        That of the last fit.
 
     Examples
     --------
     >>> import numpy as np
     >>> from tcgp.methods.surrogate import Surrogate
-    >>> surrogate = Surrogate("tcgp", {})
+    >>> surrogate = Surrogate("gp", {}, bound=250.0)
     >>> X = np.linspace(0.0, 1.0, 8)[:, None]
-    >>> model, record = surrogate.fit(X, np.sin(6.0 * X[:, 0]), turn=0, seed=np.random.SeedSequence(0))
-    >>> surrogate.remember(record)
-    >>> model.method, [n for n, _ in surrogate.states]
-    ('tcgp', [8])
+    >>> stress = 1e3 * np.exp(-5.0 * X[:, 0])
+    >>> model, record = surrogate.fit(X, stress - 250.0, turn=0, seed=np.random.SeedSequence(0))
+    >>> surrogate.scale, bool(model.predict([[0.5]]).cdf(0.0)[0] > 0.99)
+    (Scale(name='log', unit=250.0), True)
     """
 
-    def __init__(self, method: str, options: Mapping[str, Any]) -> None:
-        self.method, self.options = method, dict(options)
+    def __init__(self, method: str, options: Mapping[str, Any], bound: float | None = None) -> None:
+        self.method, self.options, self.bound = method, dict(options), bound
         self.states: list[tuple[int, State]] = []
-        self.last: Fit | None = None
-        self._latest: dict[int, tuple[int, Model]] = {}  # number of data and model of each member
-        self._warned: set[str] = set()
+        self.scale = AS_IT_IS
+        self._members: dict[str, Members] = {}  # by the name of the scale
+        self._chosen = self.on_scale()
+
+    @property
+    def last(self) -> Fit | None:
+        """The last fit, on its scale."""
+        return self._chosen.last
 
     def fit(
         self,
@@ -111,54 +78,24 @@ class Surrogate:
         level: float | None = None,
         n: int | None = None,
     ) -> tuple[Model, State | None]:
-        """The model whose turn it is.
-
-        Parameters
-        ----------
-        X : array of shape (m, d)
-            Points of the unit cube.
-        y : array of shape (m,)
-        turn : int
-            How often the turn has passed on; see `tcgp.methods.portfolio.turns_passed`.
-        seed : numpy.random.SeedSequence
-            Source of randomness, for the methods that draw.
-        level : float, optional
-            The value at which decisions are taken, see `tcgp.fit_model`.
-        n : int, optional
-            Number of data of the run, if these are only a part of them.
-
-        Returns
-        -------
-        model : Model
-        record : dict or None
-            States that are not in ``states`` yet, in the form that the journal keeps: the number of data, the state of
-            the model, and those of the members it was compared with. To be given to `remember` once it is kept.
-        """
-        n = len(y) if n is None else n
-        turns, members = turns_of(self.method), members_of(self.method)
-        due = turns[turn % len(turns)]
-        ready = {i for i, member in enumerate(members) if has_enough_data(member, len(y), X.shape[1])}
-        if due[0] in ready:  # else to be less likely than it, which fits whatever the data are, means nothing
-            ready -= self._hopeless(n)
-        compared = ready | {first for first, *_ in turns}
-        numbers = [i for i in candidates(self.method, due, self._last_leads(n)) if i in compared]
-        due = tuple(i for i in due if i in ready) or due
-        fit = partial(self.fit_member, X=X, y=y, seed=seed, level=level, n=n)
-        number, models, found = due[0], {}, {}
-        if len(numbers) > 1:
-            best = float(y.min()) if level is None else level
-            gain = SMALLEST_GAIN * max(float(median(y)) - best, 0.0)
-            known = self._last_comparison(numbers, n, best + gain)
-            if known is None:
-                models = {i: fit(i) for i in numbers}
-                known = found = _compare(self.method, models, level, best)
-            leads = {i: state["lead"] for i, state in known.items() if "lead" in state}
-            scores = {i: state["score"] for i, state in known.items() if i in ready or i in due}
-            number = preferred(scores, leads, due)
-        if number not in models:
-            models[number] = fit(number)
-        self.last = Fit(n, members[number], models[number], above(level, 0.0, y))
-        return models[number], self._record(models, found, number, n)
+        """The model on the scale that suits the data best, and the record of its fit: see `Members.fit`."""
+        n, level = len(y) if n is None else n, level if self.bound is None else 0.0
+        scales = {"plain": AS_IT_IS} if self.bound is None else scales_of(X, y, self.bound)
+        names = self._in_question(scales, n)
+        models, states, scores = {}, {}, {}
+        for name in names:
+            scale, members = scales[name], self.on_scale(name)
+            models[name], record = members.fit(X, scale(y), turn=turn, seed=seed, level=level, n=n)
+            states[name] = _states(name, record)
+            if len(names) > 1:
+                scores[name] = _log_score(models[name], scale.log_slope(y)) - HANDICAP * (name != "plain")
+        best = max(names, key=scores.__getitem__) if len(names) > 1 else names[0]
+        self.scale, self._chosen = scales[best], self._members[best]
+        new = [state for name in names if name != best for state in states[name]] + states[best]
+        if not new:
+            return models[best], None
+        *rivals, state = new
+        return models[best], {"n": n, "state": state, **({"rivals": rivals} if rivals else {})}
 
     def remember(self, record: Mapping[str, Any] | None) -> None:
         """Add the states of a fit that a journal has recorded."""
@@ -166,126 +103,44 @@ class Surrogate:
             self.states += [(record["n"], state) for state in (*record.get("rivals", ()), record["state"])]
 
     def updated(self, X: FloatArray, y: FloatArray) -> Model | None:
-        """The last model given the values told since it was fitted, which is cheaper than a fit.
+        """The last model given the values told since it was fitted, NaN for those not known: see `Members.updated`.
 
-        Parameters
-        ----------
-        X : array of shape (n, d)
-        y : array of shape (n,)
-            All data: those of the last fit come first.
+        One that is not on its scale, as a negative output is not on a logarithmic one, waits for the next fit.
         """
-        if self.last is None:
-            return None
-        n, member, model = self.last.n, self.last.member, self.last.model
-        seen = compress(y, y[:n], self.last.share) if member.compressed else y
-        new = fresh_rows(X[n:], model.X)
-        return model.condition(X[n:][new], seen[n:][new]) if new.any() else model
+        values = self.scale(y)
+        known = np.isfinite(values)
+        return self._chosen.updated(X[known], values[known])
 
-    def fit_member(
-        self,
-        number: int,
-        X: FloatArray,
-        y: FloatArray,
-        seed: np.random.SeedSequence,
-        level: float | None = None,
-        n: int | None = None,
-    ) -> Model:
-        """The model of a member, fitted to these data."""
-        n = len(y) if n is None else n
-        if number not in self._latest or self._latest[number][0] != n:
-            member = members_of(self.method)[number]
-            with _each_warning_once(self._warned):
-                model = fit_model(
-                    X,
-                    compress(y, y, above(level, 0.0, y)) if member.compressed else y,
-                    member.method,
-                    bounds=[(0.0, 1.0)] * X.shape[1],
-                    rng=np.random.default_rng(seed),
-                    state=self.last_state(number, before=n),
-                    level=level,
-                    **member_options(self.method, member, self.options),
-                )
-            self._latest[number] = (n, model)
-        return self._latest[number][1]
+    def on_scale(self, name: str = "plain") -> Members:
+        """Fits on the scale of this name."""
+        members = self._members.setdefault(name, Members(self.method, self.options))
+        members.states = [(n, state) for n, state in self.states if _scale_of(state) == name]
+        return members
 
-    def last_state(self, number: int, before: int) -> State | None:
-        """State of the last fit of a member to fewer data than ``before``."""
-        fewer = (state for n, state in reversed(self.states) if n < before)
-        return next((state for state in fewer if state.get("member", 0) == number), None)
-
-    def _last_leads(self, n: int) -> dict[int, float]:
-        """The last lead of each member that shares a turn, of fits to fewer data than n."""
-        earlier = (state for m, state in self.states if m < n)
-        return {state.get("member", 0): state["lead"] for state in earlier if "lead" in state}
-
-    def _hopeless(self, n: int) -> set[int]:
-        """Members that share a turn and were far less likely, of late, than the first of those they share it with."""
-        last = {
-            state.get("member", 0): (m, state["lead"])
-            for m, state in self.states
-            if m < n and "lead" in state
-        }
-        return {i for i, (m, lead) in last.items() if lead < -NEARLY_CERTAIN and n < COLD_FIT_GROWTH * m}
-
-    def _last_comparison(self, numbers: Collection[int], n: int, best: float) -> dict[int, State] | None:
-        """States of these members from the last time that they were compared, or None if that does not count.
-
-        It does not if there were few data, or far fewer than now, or no value as low as ``best``.
-        """
-        compared: dict[int, dict[int, State]] = {}
-        for m, state in self.states:
-            if MANY <= m <= n <= (1.0 + MEMORY) * m and state.get("best", math.inf) <= best:
-                compared.setdefault(m, {})[state.get("member", 0)] = state
-        complete = [m for m, states in compared.items() if set(numbers) <= set(states)]
-        return {i: compared[max(complete)][i] for i in numbers} if complete else None
-
-    def _record(
-        self, models: Mapping[int, Model], found: Mapping[int, State], number: int, n: int
-    ) -> State | None:
-        """The states of these models that are not known yet, that of the chosen one last."""
-        known = {state.get("member", 0) for m, state in self.states if m == n}
-        rivals_first = (*(i for i in models if i != number), number)
-        new = [_state(models[i], i, found.get(i, {})) for i in rivals_first if i not in known]
-        if not new:
-            return None
-        *rivals, state = new
-        return {"n": n, "state": state, **({"rivals": rivals} if rivals else {})}
+    def _in_question(self, scales: Collection[str], n: int) -> list[str]:
+        """Names of the scales to compare: that of the last fit to fewer data, if these have hardly grown since."""
+        earlier = [(m, _scale_of(state)) for m, state in self.states if m < n]
+        compared = [m for (m, name), (k, other) in itertools.pairwise(earlier) if m == k and name != other]
+        if earlier and earlier[-1][1] in scales and compared and n < (1.0 + GROWTH) * max(compared):
+            return [earlier[-1][1]]
+        return list(scales)
 
 
-def _compare(method: str, models: Mapping[int, Model], level: float | None, best: float) -> dict[int, State]:
-    """The ``score`` of members, their ``lead`` where they share a turn, and the ``best`` value at that time."""
-    leads = leads_of(method, {i: model.interpolator.objective_ for i, model in models.items()})
-    return {
-        i: {
-            "score": low_value_score(model, level),
-            "best": best,
-            **({"lead": leads[i]} if i in leads else {}),
-        }
-        for i, model in models.items()
-    }
+def _scale_of(state: State) -> str:
+    return str(state.get("scale", "plain"))
 
 
-def _state(model: Model, number: int, found: State) -> State:
-    """State of the model of a member as the journal will give it back; the first member needs no number."""
-    state = {**model.state, **({"member": number} if number else {})}
-    if all(map(math.isfinite, found.values())):
-        state |= found
-    return json.loads(json.dumps(state))  # type: ignore[no-any-return]
+def _log_score(model: Model, log_slopes: FloatArray) -> float:
+    """Logarithm of the likelihood of each value given all others, over all values."""
+    loo = model.leave_one_out
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        score = float(np.sum(model.law.logpdf(loo.residuals) - np.log(loo.sd) + log_slopes))
+    return score if math.isfinite(score) else -math.inf
 
 
-@contextlib.contextmanager
-def _each_warning_once(said: set[str]) -> Iterator[None]:
-    """Keep back the warnings of this block that were said before: what holds for one fit often holds for the next."""
-
-    def is_new(record: logging.LogRecord) -> bool:
-        if record.levelno < logging.WARNING:
-            return True
-        known = record.msg in said
-        said.add(record.msg)
-        return not known
-
-    logger.addFilter(is_new)
-    try:
-        yield
-    finally:
-        logger.removeFilter(is_new)
+def _states(name: str, record: State | None) -> list[State]:
+    """The states in a record, with the name of the scale."""
+    if record is None:
+        return []
+    mark = {} if name == "plain" else {"scale": name}
+    return [{**state, **mark} for state in (*record.get("rivals", ()), record["state"])]

@@ -18,7 +18,6 @@ from tcgp.search.proposer import Proposer
 from tcgp.space import Space
 
 if TYPE_CHECKING:
-    from tcgp.methods.scaled import ScaledSurrogate
     from tcgp.methods.surrogate import Surrogate
     from tcgp.models import Model
     from tcgp.region import Region
@@ -76,14 +75,9 @@ class Known:
         return [dict(proposal.trace) for proposal in self.history.proposals if proposal.trace is not None]
 
     @property
-    def surrogate(self) -> Surrogate:
-        """Fits of the objective along the run, and their states."""
-        return self._proposer.acquisition.surrogate
-
-    @property
-    def limit_surrogates(self) -> list[ScaledSurrogate]:
-        """For each limit on outputs, fits of how far they lie above it, ``history.excesses``."""
-        return list(self._proposer.acquisition.limit_surrogates)
+    def surrogates(self) -> list[Surrogate]:
+        """Fits of each of the quantities, ``history.goals.quantities``, along the run, and their states."""
+        return self._proposer.acquisition.surrogates
 
     @property
     def region(self) -> Region | None:
@@ -97,7 +91,8 @@ class Known:
         With ``"auto"`` its values above the median of the data may be compressed. For predictions in the user's units
         take `fit_model`.
         """
-        return None if self.surrogate.last is None else self.surrogate.last.model
+        last = self.surrogates[0].last
+        return None if last is None else last.model
 
     @atomic
     def update_model(self) -> Model:
@@ -131,7 +126,7 @@ class Known:
         """
         if not isinstance(improvement, numbers.Real) or math.isnan(improvement):
             raise ValueError(f"improvement must be a number, got {plain(improvement)}")
-        if self.history.best is None or not self.history.has_contrast:
+        if self.history.best is None or not self.history.data.has_contrast:
             return None
         acquisition = self._proposer.acquisition
         return acquisition.share_below(acquisition.updated() or acquisition.fit()[0], improvement)
@@ -158,9 +153,16 @@ class Known:
         from tcgp.methods.fit import fit_model  # loads SciPy
 
         self._check_contrast()
-        U, y = (array[self.history.distinct] for array in self.history.successes)
-        box = [(0.0, 1.0)] * self.space.dim
-        model = fit_model(U, y, self.settings.method, bounds=box, rng=self.seed, **self.settings.options)
+        data, box = self.history.data, [(0.0, 1.0)] * self.space.dim
+        rows = data.distinct
+        model = fit_model(
+            data.U[rows],
+            data.Y[rows, 0],
+            self.settings.method,
+            bounds=box,
+            rng=self.seed,
+            **self.settings.options,
+        )
         return model.over(self.space, negated=self.settings.maximize)
 
     @property
@@ -187,5 +189,5 @@ class Known:
         return copy.deepcopy(self)  # two optimizers with one history would spoil it
 
     def _check_contrast(self) -> None:
-        if not self.history.has_contrast:
+        if not self.history.data.has_contrast:
             raise ValueError("a model needs evaluations with at least two different values")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,7 +71,7 @@ class Result(OptimizeResult):  # type: ignore[misc]
             message=message,
             x_iters=[optimizer.space.as_named(e.x) for e in evaluations],
             func_vals=np.array([math.nan if e.y is None else e.y for e in evaluations], dtype=np.float64),
-            feasible=np.array([history.keeps_limits(e) for e in evaluations], dtype=bool),
+            feasible=history.data.feasible,
             failures=[(i, e.reason) for i, e in enumerate(evaluations) if e.failed],
             optimizer=optimizer,
         )
@@ -135,11 +136,10 @@ def rows_of(history: History) -> list[dict[str, Any]]:
     Those outside the present bounds come last; they count as not feasible.
     """
     columns, outputs = columns_of(history), history.output_names
+    inside = zip(history.data.evaluations, history.data.feasible.tolist(), strict=True)
+    outside = ((replace(e, reason=e.reason or "outside the present bounds"), False) for e in history.outside)
     rows = []
-    for e in (*history.evaluations, *history.outside):
+    for e, feasible in (*inside, *outside):
         values = [(e.outputs or {}).get(name) for name in outputs] if outputs else [e.y]
-        inside = history.space.contains(e.x)
-        reason = e.reason if inside or e.reason is not None else "outside the present bounds"
-        row = [e.id, *e.x, *values, inside and history.keeps_limits(e), reason, e.seconds]
-        rows.append(dict(zip(columns, row, strict=True)))
+        rows.append(dict(zip(columns, [e.id, *e.x, *values, feasible, e.reason, e.seconds], strict=True)))
     return rows

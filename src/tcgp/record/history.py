@@ -6,14 +6,16 @@ import math
 import numbers
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tcgp._text import plain
-from tcgp._typing import BoolArray, FloatArray, IntArray
-from tcgp.goals import Goals, Margin, interpret
+from tcgp._typing import FloatArray
+from tcgp.goals import Goals
+from tcgp.record.data import Data
+from tcgp.record.evaluation import Evaluation, Proposal
 from tcgp.space import Point, Space
 
 if TYPE_CHECKING:
@@ -29,132 +31,6 @@ SAME_POINT = 1e-7
 
 class SpaceExhausted(RuntimeError):
     """Every point of the space has been evaluated or is being evaluated."""
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """A point and what came of it: a value, or the reason why there is none.
-
-    Attributes
-    ----------
-    x : tuple
-    y : float or None
-        Value of the objective, with the user's sign; None if the evaluation failed.
-    reason : str or None
-        Why it failed.
-    seconds : float or None
-        How long it took, if that is known; it tells the people who watch, and decides nothing.
-    id : int or None
-        Number of the proposal that it answers; None for a point that was not asked for.
-    outputs : dict or None
-        All outputs by name, if the function has several; None for one that is missing or not finite.
-    """
-
-    x: Point
-    y: float | None
-    reason: str | None = None
-    seconds: float | None = field(default=None, compare=False, repr=False)
-    id: int | None = field(default=None, repr=False)
-    outputs: dict[str, float | None] | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "x", tuple(self.x))  # nobody can change what was told
-
-    @property
-    def failed(self) -> bool:
-        """Whether the evaluation gave no finite value."""
-        return self.y is None
-
-    @classmethod
-    def of(
-        cls,
-        x: Point,
-        y: object,
-        reason: str | Mapping[str, str] | None = None,
-        seconds: float | None = None,
-        goals: Goals | None = None,
-    ) -> Evaluation:
-        """What a function's answer ``y`` at ``x`` means.
-
-        Examples
-        --------
-        >>> from tcgp.record.history import Evaluation
-        >>> Evaluation.of([0.5], 2)
-        Evaluation(x=(0.5,), y=2.0, reason=None)
-        >>> Evaluation.of([0.5], "rubbish").reason
-        "'rubbish' is not a number"
-        """
-        reasons = reason if isinstance(reason, Mapping) else {}
-        given = None if isinstance(reason, Mapping) else reason
-        if not all(isinstance(text, str) for text in (given or "", *reasons.values())):
-            raise ValueError(
-                f"reason must be a string, a mapping from outputs to strings, or None, got {plain(reason)}"
-            )
-        if seconds is not None and not (isinstance(seconds, numbers.Real) and 0.0 <= seconds < math.inf):
-            raise ValueError(f"seconds must be a number >= 0 or None, got {plain(seconds)}")
-        if goals is None:
-            (value, why), outputs = interpret(y), None
-        else:
-            value, outputs, why = goals.read(y, reasons)
-        duration = None if seconds is None else float(seconds)
-        return cls(x, value, None if value is not None else given or why, duration, outputs=outputs)
-
-    def to_json(self) -> dict[str, Any]:
-        """All there is to keep, for a journal."""
-        fields = {"id": self.id, **asdict(self)}
-        if self.outputs is None:
-            del fields["outputs"]
-        return fields
-
-    def same_outcome(self, other: Evaluation, *, rounded: bool = False) -> bool:
-        """Whether two evaluations of a point agree, or do except for rounding; an output without a value is none."""
-        ours, theirs = self._numbers, other._numbers
-        if not rounded:
-            return ours == theirs
-        return ours.keys() == theirs.keys() and all(math.isclose(ours[name], theirs[name]) for name in ours)
-
-    def says_the_same(self, other: Evaluation) -> bool:
-        """Whether two evaluations of a point agree in all that is kept of them: outcome, reason and duration."""
-        return self.same_outcome(other) and (self.reason, self.seconds) == (other.reason, other.seconds)
-
-    @property
-    def _numbers(self) -> dict[str, float]:
-        """The value, under an empty name, and the outputs; none of what failed."""
-        found = {"": self.y, **(self.outputs or {})}
-        return {name: number for name, number in found.items() if number is not None}
-
-    def outcome(self) -> str:
-        """The value, or that it failed, in a word; and the outputs, if there are some."""
-        value = "a failure" if self.y is None else repr(self.y)
-        return value if self.outputs is None else f"{value} with the outputs {self.outputs!r}"
-
-
-@dataclass(frozen=True)
-class Proposal:
-    """A point to evaluate.
-
-    Attributes
-    ----------
-    id : int
-        Number of the proposal in the run, from 0.
-    x : tuple
-    source : {"design", "criterion", "exploration", "given"}
-        Where it comes from: the initial design; the criterion; a search for a point far from all others, when
-        no model can say more; or the user.
-    trace : dict or None
-        What the model was, if there was one: see `tcgp.Optimizer`.
-    fit : dict or None
-        States of the models that were fitted for it: see ``tcgp.methods.surrogate.Surrogate``.
-    """
-
-    id: int
-    x: Point
-    source: str
-    trace: dict[str, Any] | None = None
-    fit: dict[str, Any] | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "x", tuple(self.x))
 
 
 @dataclass(frozen=True)
@@ -235,7 +111,6 @@ class History:
         self.given_up: dict[int, Proposal] = {}
         self.former_spaces: list[Space] = []
         self.n_stale = self.n_elsewhere = 0
-        self._version = 0  # of what was told: one more whenever it changes
         self._told: list[Evaluation] = []  # inside and outside, in order
         self._region: Region | None = None
         self._forget()
@@ -244,10 +119,9 @@ class History:
         """Begin to index the points of the space."""
         self._by_point: dict[tuple[Any, ...], Evaluation] = {}
         self._codes: dict[tuple[Any, ...], list[float]] = {}  # of all points, evaluated or pending
-        self._best: Evaluation | None = None
         # Made when they are asked for, of what has come since. Each is replaced at once: threads may look at any time.
         self._matrix = self._no_codes()
-        self._made = self._no_arrays()
+        self._data = Data.empty(self.goals)
 
     @property
     def n_done(self) -> int:
@@ -277,21 +151,18 @@ class History:
     def restrict(self, region: Region | None) -> None:
         """Count nothing outside the region as good: it has the known constraints that goals cannot express, too."""
         self._region = region
-        self._version += 1
-        self._find_best()
+        self._data = Data.empty(self.goals)
 
     def _take_in(self, evaluation: Evaluation) -> None:
         """Use an evaluation inside the space."""
         self.evaluations.append(evaluation)
         self._by_point[tuple(evaluation.x)] = evaluation
         self._remember(evaluation.x)
-        self._compare(evaluation)
 
     def change_space(self, space: Space, goals: Goals) -> None:
         """Search another space of the same parameters: what lies inside it is used, the rest is kept."""
         self.check_parameters(space)
         self.former_spaces.append(self.space)
-        self._version += 1
         self.space, self.goals, self._region = space, goals, None
         self.n_stale = self.n_elsewhere = len(self.proposals)
         self._forget()
@@ -333,7 +204,7 @@ class History:
     def correct(self, before: Evaluation, after: Evaluation) -> None:
         """Put an evaluation in the place of another at the same point."""
         self.corrections.append(Correction(before, after))
-        self._version += 1
+        self._data = Data.empty(self.goals)
         self.n_stale = len(self.proposals)
         for told in (self.evaluations, self.outside):
             if before in told:
@@ -343,7 +214,6 @@ class History:
                 self._told[i] = replace(after, x=told_first.x)
         if before.x in self._by_point:
             self._by_point[before.x] = after
-        self._find_best()
 
     def _is_copy(self, told: Evaluation, evaluation: Evaluation) -> bool:
         """Whether an evaluation is what was told, its point moved onto a step of the space if need be."""
@@ -352,11 +222,6 @@ class History:
         if replace(told, x=evaluation.x) != evaluation or not self.space.contains(told.x):
             return False
         return tuple(self.space.check(told.x)) == evaluation.x
-
-    def _find_best(self) -> None:
-        self._best = None
-        for evaluation in self.evaluations:
-            self._compare(evaluation)
 
     def to_correct(self, x_or_id: object) -> Evaluation:
         """The evaluation at a point, or of the proposal with a number; ValueError if there is none."""
@@ -483,64 +348,25 @@ class History:
         return len(self._codes)
 
     @property
+    def data(self) -> Data:
+        """What is known of the space, as a table; that of the last call while nothing has come since."""
+        known = self._data if self._data.goals is self.goals else Data.empty(self.goals)
+        new = tuple(self.evaluations[len(known.evaluations) :])
+        if new:
+            codes = np.array([self._codes[tuple(e.x)] for e in new])
+            known = known.extended(new, codes, np.array([self._allows(e.x) for e in new], dtype=bool))
+        self._data = known
+        return known
+
+    @property
     def best(self) -> Evaluation | None:
         """The first of the best evaluations that keep all constraints, or None if there is none."""
-        return self._best
+        return self.data.best
 
     @property
     def least_violating(self) -> Evaluation | None:
         """The evaluation that comes nearest to keeping all limits, or None if none has succeeded."""
-        return self._succeeded[int(np.argmin(self.violations))] if self._succeeded else None
-
-    @property
-    def violations(self) -> FloatArray:
-        """How far each success is from keeping all limits, of shape (n,): zero if it does.
-
-        Excesses over a limit are measured in units of their standard deviation over all evaluations; infinite at a
-        point that known constraints do not allow.
-        """
-        excess = np.maximum(self.excesses, 0.0)
-        scale = np.ones(excess.shape[1])
-        finite = np.where(np.isfinite(self.excesses), self.excesses, np.nan)
-        known = np.isfinite(finite).any(axis=0)
-        # Of a diverged run, 1e200 has no square: the deviations are computed in units of a power of two.
-        size = np.frexp(np.nanmax(np.abs(finite[:, known]), axis=0, initial=0.0))[1]
-        scale[known] = np.ldexp(np.nanstd(np.ldexp(finite[:, known], -size), axis=0), size)
-        total = (excess / np.where(scale > 0.0, scale, 1.0)).sum(axis=1)
-        return np.where(np.isnan(total) | ~self._arrays().allowed, np.inf, total)
-
-    @property
-    def successes(self) -> tuple[FloatArray, FloatArray]:
-        """Codes (n, dim) and values (n,) of the evaluations that succeeded, in order; not to be written to.
-
-        Small values are good: a goal to maximize turns the sign.
-        """
-        arrays = self._arrays()
-        return arrays.codes, arrays.values
-
-    @property
-    def excesses(self) -> FloatArray:
-        """How far each success lies above each limit, of shape (n, k); negative where the limit is kept."""
-        return self._arrays().excesses
-
-    @property
-    def distinct(self) -> IntArray:
-        """Indices of the successes that a model can tell apart, in order: of several with one code, the best."""
-        U, y = self.successes
-        if len(np.unique(U, axis=0)) == len(U):
-            return np.arange(len(U))
-        order = np.lexsort([y, self.violations])
-        return np.sort(order[np.unique(U[order], axis=0, return_index=True)[1]])
-
-    def sample(self, most: int) -> IntArray:
-        """Of the `distinct` successes, at most ``most``: the best, a third, and others spread evenly over the run."""
-        rows = self.distinct
-        if len(rows) <= most:
-            return rows
-        order = rows[np.lexsort([self.successes[1][rows], self.violations[rows]])]
-        best, others = order[: most // 3], np.sort(order[most // 3 :])
-        evenly = np.linspace(0, len(others) - 1, most - len(best)).astype(int)
-        return np.sort(np.concatenate([best, others[evenly]]))
+        return self.data.least_violating
 
     @property
     def output_names(self) -> list[str]:
@@ -549,94 +375,12 @@ class History:
         wanted = self.goals.outputs
         return [*(n for n in wanted if n in seen), *(n for n in seen if n not in wanted)]
 
-    @property
-    def feasible(self) -> BoolArray:
-        """Whether each success keeps all constraints, of shape (n,)."""
-        return np.asarray((self.excesses <= 0.0).all(axis=1)) & self._arrays().allowed
-
-    @property
-    def failures(self) -> FloatArray:
-        """Codes of the evaluations that failed, of shape (m, dim); not to be written to."""
-        return self._arrays().failures
-
-    @property
-    def has_contrast(self) -> bool:
-        """Whether at least two different values are known: without them there is nothing to model."""
-        return len(np.unique(self.successes[1])) > 1
-
-    def keeps_limits(self, evaluation: Evaluation) -> bool:
-        """Whether an evaluation succeeded and keeps all limits, at a point that known constraints allow."""
-        return (
-            not evaluation.failed
-            and (not self.goals.limits or all(excess <= 0.0 for excess in self._excesses_of(evaluation)))
-            and self._allows(evaluation.x)
-        )
-
     def _allows(self, x: Point) -> bool:
         return self.goals.allows(x) if self._region is None else bool(self._region.allows([x])[0])
-
-    def margins(self, evaluation: Evaluation) -> list[Margin]:
-        """How an evaluation that succeeded stands with each limit."""
-        if not self.goals.limits:
-            return []
-        values = self.goals.limit_values(evaluation.x, evaluation.outputs)
-        return [
-            Margin(limit, limit.sign * value, value - limit.bound, _spread(excesses))
-            for limit, value, excesses in zip(self.goals.limits, values, self.excesses.T, strict=True)
-        ]
-
-    @property
-    def _succeeded(self) -> list[Evaluation]:
-        return [e for e in self.evaluations if not e.failed]
-
-    def _excesses_of(self, evaluation: Evaluation) -> list[float]:
-        values = self.goals.limit_values(evaluation.x, evaluation.outputs)
-        return [value - limit.bound for value, limit in zip(values, self.goals.limits, strict=True)]
-
-    def _arrays(self) -> _Arrays:
-        """The evaluations as arrays, those that have come since they were last asked for added."""
-        made = self._made
-        if made.version != self._version:
-            made = self._no_arrays()
-        new = self.evaluations[made.n :]
-        if not new:
-            return made
-        done, failed = [e for e in new if not e.failed], [e for e in new if e.failed]
-        values = [self.goals.sign * (e.y or 0.0) for e in done]
-        excesses = np.array([self._excesses_of(e) for e in done], dtype=np.float64)
-        self._made = _Arrays(
-            made.n + len(new),
-            self._stacked(made.codes, done),
-            np.concatenate([made.values, values]),
-            np.vstack([made.excesses, excesses.reshape(len(done), len(self.goals.limits))]),
-            np.concatenate([made.allowed, np.array([self._allows(e.x) for e in done], dtype=bool)]),
-            self._stacked(made.failures, failed),
-            made.version,
-        )
-        return self._made
-
-    def _no_arrays(self) -> _Arrays:
-        """Arrays to which all evaluations are still to be added."""
-        none = np.empty((0, self.space.dim))
-        no_excesses = np.empty((0, len(self.goals.limits)))
-        return _Arrays(0, none, np.empty(0), no_excesses, np.empty(0, dtype=bool), none, self._version)
 
     def _no_codes(self) -> FloatArray:
         """A matrix to which all codes are still to be added."""
         return _frozen(np.empty((0, self.space.dim)))
-
-    def _stacked(self, codes: FloatArray, evaluations: list[Evaluation]) -> FloatArray:
-        """The codes, and those of the evaluations below them."""
-        new = [self._codes[tuple(e.x)] for e in evaluations]
-        return np.vstack([codes, np.array(new).reshape(len(new), self.space.dim)])
-
-    def _compare(self, evaluation: Evaluation) -> None:
-        """Take an evaluation for the best if it is better than that."""
-        if self.keeps_limits(evaluation) and (self._best is None or self._is_better(evaluation, self._best)):
-            self._best = evaluation
-
-    def _is_better(self, one: Evaluation, other: Evaluation) -> bool:
-        return self.goals.sign * (one.y or 0.0) < self.goals.sign * (other.y or 0.0)
 
     def _remember(self, x: Point) -> None:
         self._codes.setdefault(tuple(x), self.space.encode([x])[0].tolist())
@@ -646,30 +390,3 @@ def _frozen(array: FloatArray) -> FloatArray:
     """The array, which nobody can write to from here on."""
     array.setflags(write=False)
     return array
-
-
-@dataclass(frozen=True)
-class _Arrays:
-    """The first n evaluations as arrays that nobody can write to."""
-
-    n: int
-    codes: FloatArray
-    values: FloatArray
-    excesses: FloatArray
-    allowed: BoolArray
-    failures: FloatArray
-    version: int
-
-    def __post_init__(self) -> None:
-        for array in (self.codes, self.values, self.excesses, self.failures):
-            _frozen(array)
-        self.allowed.setflags(write=False)
-
-
-def _spread(values: FloatArray) -> float:
-    """How far values lie apart. A tenth is left out at each end: one at a pole must not make all others look alike."""
-    known = values[~np.isnan(values)]
-    if not len(known):
-        return math.nan
-    low, high = np.quantile(known, [0.1, 0.9])
-    return float(high - low)

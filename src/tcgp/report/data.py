@@ -256,11 +256,9 @@ def _words(parameters: Sequence[Mapping[str, Any]], optimizer: Optimizer, x: Poi
 
 def _broken(optimizer: Optimizer) -> list[list[int] | None]:
     """Which limits each evaluation violates, by their places; None where it failed."""
-    rows = iter(optimizer.history.excesses)
-    return [
-        None if e.failed else [k for k, excess in enumerate(next(rows)) if not excess <= 0.0]
-        for e in optimizer.evaluations
-    ]
+    data = optimizer.history.data
+    rows = zip(data.evaluations, data.excesses.tolist(), strict=True)
+    return [None if e.failed else [k for k, excess in enumerate(row) if not excess <= 0.0] for e, row in rows]
 
 
 def _former(optimizer: Optimizer, evaluation: Evaluation) -> str | None:
@@ -271,7 +269,7 @@ def _former(optimizer: Optimizer, evaluation: Evaluation) -> str | None:
 
 def _signed(optimizer: Optimizer, value: float | None) -> float | None:
     """A value that a model has seen, with the user's sign."""
-    return None if value is None else optimizer.history.goals.sign * value
+    return None if value is None else optimizer.history.goals.objectives[0].sign * value
 
 
 def _best_points(
@@ -280,12 +278,11 @@ def _best_points(
     outputs: Sequence[str],
 ) -> list[dict[str, Any]]:
     """The best values that keep all limits, with their points; if none does, those that come nearest to it."""
-    history = optimizer.history
-    done = [(i, e) for i, e in enumerate(history.evaluations) if not e.failed]
-    order = np.lexsort([history.successes[1], history.violations])
-    kept = int(history.feasible.sum()) or len(order)
+    data = optimizer.history.data
+    kept = int(data.feasible.sum()) or len(data.evaluations)
     rows = []
-    for i, e in (done[k] for k in order[:kept][:N_BEST]):
+    for i in data.ranking[:kept][:N_BEST].tolist():
+        e = data.evaluations[i]
         values = ["–" if (v := (e.outputs or {}).get(name)) is None else repr(v) for name in outputs]
         x = _words(parameters, optimizer, e.x)
         rows.append({"number": i + 1, "id": e.id, "y": repr(e.y), "outputs": values, "x": x})
@@ -313,24 +310,24 @@ def _model(optimizer: Optimizer, fit: bool) -> Model | None:
     """The model of the last proposal; or, if allowed and possible, one fitted now to all evaluations."""
     if optimizer.model is not None or not fit:
         return optimizer.model
-    return optimizer.update_model() if optimizer.history.has_contrast else None
+    return optimizer.update_model() if optimizer.history.data.has_contrast else None
 
 
 def _thinned(optimizer: Optimizer) -> Optimizer:
     """The optimizer or, if it knows too many values, one that knows a part of them."""
-    history = optimizer.history
-    done = [e for e in history.evaluations if not e.failed]
-    if len(done) <= MOST_MODELLED:
+    data = optimizer.history.data
+    n = int(data.succeeded.sum())
+    if n <= MOST_MODELLED:
         return optimizer
-    chosen = [done[i] for i in history.sample(MOST_MODELLED)]
-    logger.info("the model of the report is fitted to %d of %d values", len(chosen), len(done))
+    chosen = [data.evaluations[i] for i in data.sample(MOST_MODELLED)]
+    logger.info("the model of the report is fitted to %d of %d values", len(chosen), n)
     few = Optimizer(optimizer.space, rng=optimizer.seed, **asdict(optimizer.settings))
     few.tell([e.x for e in chosen], [e.y if e.outputs is None else e.outputs for e in chosen])
     return few
 
 
 def _n_values(optimizer: Optimizer) -> int:
-    return len(optimizer.history.successes[1])
+    return int(optimizer.history.data.succeeded.sum())
 
 
 def current_model(optimizer: Optimizer) -> tuple[Optimizer, Model | None]:
@@ -362,7 +359,7 @@ def _slices(optimizer: Optimizer, model: Model) -> dict[str, Any] | None:
     centre = optimizer.history.best or optimizer.history.least_violating
     if centre is None:
         return None
-    model = optimizer.surrogate.updated(*optimizer.history.successes) or model
+    model = optimizer.surrogates[0].updated(*optimizer.history.data.successes) or model
     along: list[dict[str, Any] | None] = []
     for i, dimension in enumerate(optimizer.space.dimensions):
         values = _grid(dimension, N_GRID)
@@ -403,7 +400,7 @@ def _views(
     and, where there are limits, the probability of keeping them.
     """
     U, best = optimizer.space.encode(points), optimizer.history.best
-    prediction, sign = model.predict(U), optimizer.history.goals.sign
+    prediction, sign = model.predict(U), optimizer.history.goals.objectives[0].sign
     low, high = prediction.interval(LEVEL)
     lower, upper = (low, high) if sign > 0.0 else (-high, -low)
     columns = {"mean": sign * prediction.mean, "sd": prediction.sd, "lower": lower, "upper": upper}

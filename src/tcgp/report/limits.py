@@ -25,15 +25,17 @@ def constraints(optimizer: Optimizer, shown: Evaluation | None, models: Optimize
 
     The models are those of the other optimizer, which may know fewer evaluations.
     """
-    history = optimizer.history
-    margins = [None] * len(history.goals.limits) if shown is None else history.margins(shown)
+    data, limits = optimizer.history.data, optimizer.history.goals.limits
+    margins = [None] * len(limits) if shown is None else data.margins(shown)
+    columns = data.excesses[data.succeeded].T
     found = []
-    for k, (limit, margin) in enumerate(zip(history.goals.limits, margins, strict=True)):
-        kept = history.excesses[:, k] <= 0.0
-        last = models.limit_surrogates[k].last
+    for limit, margin, column, surrogate in zip(
+        limits, margins, columns, models.surrogates[data.n_objectives :], strict=True
+    ):
+        kept, last = column <= 0.0, surrogate.last
         item: dict[str, Any] = {
             "text": shorten(limit.text, LONGEST_TEXT),
-            "bound": rounded(limit.sign * limit.bound, 8),
+            "bound": rounded(limit.shown_bound, 8),
             "kept": int(kept.sum()),
             "n": len(kept),
             "here": None,
@@ -99,14 +101,11 @@ def _curve(model: Model, law: Law) -> dict[str, list[float | None]]:
 
 def log_feasible(optimizer: Optimizer, U: FloatArray) -> FloatArray | None:
     """Logarithm of the probability that all limits are kept at points of the unit cube; None without their models."""
-    if not optimizer.limit_surrogates:
+    data = optimizer.history.data
+    limits = optimizer.surrogates[data.n_objectives :]
+    models = [
+        surrogate.updated(data.U, column) for surrogate, column in zip(limits, data.excesses.T, strict=True)
+    ]
+    if not models or None in models:
         return None
-    codes, excesses = optimizer.history.successes[0], optimizer.history.excesses
-    total = np.zeros(len(U))
-    for surrogate, excess in zip(optimizer.limit_surrogates, excesses.T, strict=True):
-        known = np.isfinite(excess)
-        model = surrogate.updated(codes[known], excess[known])
-        if model is None:
-            return None
-        total = total + model.predict(U).logcdf(0.0)
-    return total
+    return np.asarray(sum(model.predict(U).logcdf(0.0) for model in models if model is not None))

@@ -633,7 +633,7 @@ class _Watchers:
             history = self._optimizer.history
             best = None if history.best is None else history.best.y
             left = seconds_left(history, self._n_evals, self._capacity)
-            self._line.show(history.n_done, best, len(history.failures), left)
+            self._line.show(history.n_done, best, len(history.data.failures), left)
 
     def wait(self) -> None:
         """Evaluations are under way, and there is time until one ends."""
@@ -723,8 +723,8 @@ def _same_parameters(optimizer: Optimizer, space: Space) -> bool:
 
 
 def _reached(optimizer: Optimizer, target: float | None) -> bool:
-    best, sign = optimizer.history.best, optimizer.history.goals.sign
-    return target is not None and best is not None and best.y is not None and sign * (best.y - target) <= 0.0
+    best, goals = optimizer.history.data.best_value, optimizer.history.goals
+    return target is not None and best is not None and best <= goals.objectives[0].turned(target)
 
 
 def _without_share(optimizer: Optimizer, limits: Limits) -> bool:

@@ -30,14 +30,13 @@ def n_without_improvement(history: History, min_improvement: float = 0.0) -> int
     5
     """
     reference, n = math.inf, 0
-    for evaluation in history.evaluations:
+    data = history.data
+    for evaluation, value in zip(data.evaluations, data.merits, strict=True):
         n += 1
         if evaluation.id is None or history.proposals[evaluation.id].source in ("design", "given"):
             n = 0
-        if history.keeps_limits(evaluation) and evaluation.y is not None:
-            value = history.goals.sign * evaluation.y
-            if value < reference - min_improvement:
-                reference, n = value, 0
+        if value is not None and value < reference - min_improvement:
+            reference, n = value, 0
     return n
 
 

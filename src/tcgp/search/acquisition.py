@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,6 +16,7 @@ from tcgp._typing import FloatArray, IntArray
 from tcgp.criteria import Criterion, LogExpectedImprovement, LowerConfidenceBound
 from tcgp.criteria.feasibility import Feasibility, WeightedCriterion, stand_in_values
 from tcgp.criteria.limits import ConstrainedCriterion, LogProbability
+from tcgp.goals import Goals, Quantity
 from tcgp.gp.units import fresh_rows
 from tcgp.laws.tabulated import tabulated
 from tcgp.maximize import Maximum, multistart, smc
@@ -26,7 +27,6 @@ from tcgp.maximize.local import within
 from tcgp.maximize.mixed import rank_all, rank_candidates
 from tcgp.methods.portfolio import turns_passed
 from tcgp.methods.published import choices_of
-from tcgp.methods.scaled import ScaledSurrogate
 from tcgp.methods.surrogate import Surrogate
 from tcgp.models import Model
 from tcgp.record.history import SAME_POINT, History
@@ -67,10 +67,22 @@ LIMIT_METHOD, LIMIT_OPTIONS = "gp", {"selection": "pooled", "longest": 10.0}
 
 @dataclass(frozen=True)
 class Models:
-    """The models of an iteration: of the objective, and of how far outputs lie above their limits."""
+    """The models of an iteration, one for each quantity; a limit of which nothing is known has none."""
 
-    objective: Model
+    objectives: tuple[Model, ...]
     limits: tuple[Model, ...] = ()
+
+    @classmethod
+    def of(cls, goals: Goals, models: Sequence[Model | None]) -> Models:
+        """The models of the quantities, in their order."""
+        n = len(goals.objectives)
+        first, rest = ([model for model in part if model is not None] for part in (models[:n], models[n:]))
+        return cls(tuple(first), tuple(rest))
+
+    @property
+    def objective(self) -> Model:
+        """The first one."""
+        return self.objectives[0]
 
 
 class Acquisition:
@@ -87,8 +99,8 @@ class Acquisition:
 
     Attributes
     ----------
-    surrogate : Surrogate
-        Fits of the objective, with the states that the history records.
+    surrogates : list of Surrogate
+        Fits of each quantity, with the states that the history records.
     improvement : float or None
         If given, traces have the share of the space that promises such an improvement: see `share_below`.
     """
@@ -105,87 +117,71 @@ class Acquisition:
     ) -> None:
         self.space, self.settings, self.history, self.streams = space, settings, history, streams
         self.region, self.choices = region, choices_of(settings.options)
-        self.surrogate = Surrogate(settings.method, settings.options)
-        self.limit_surrogates = [
-            ScaledSurrogate(LIMIT_METHOD, LIMIT_OPTIONS, limit.bound) for limit in history.goals.limits
-        ]
+        self.goals = history.goals
+        self.surrogates = [self._surrogate(quantity) for quantity in self.goals.quantities]
         self._has_said_part = False
         for proposal in history.proposals[history.n_stale :]:
             self.remember(proposal.fit)
 
+    def _surrogate(self, quantity: Quantity) -> Surrogate:
+        if quantity.is_limit:
+            return Surrogate(LIMIT_METHOD, LIMIT_OPTIONS, quantity.bound)
+        return Surrogate(self.settings.method, self.settings.options)
+
     def fit(self) -> tuple[Models, dict[str, Any] | None]:
         """The models of the successes so far, and the record of their fits: see `Surrogate.fit`."""
-        U, y = self.history.successes
-        turn = turns_passed(self._feasible_values, len(self.history.pending))
-        level = self.best if self.limit_surrogates else None
-        rows, seed = self.history.sample(MOST_DATA), self.streams.seed(FIT, len(y))
-        if len(rows) == MOST_DATA < len(y) and not self._has_said_part:
-            logger.warning("models are fitted to %d of the %d values from here on", len(rows), len(y))
+        data = self.history.data
+        n, rows = int(data.succeeded.sum()), data.sample(MOST_DATA)
+        if len(rows) == MOST_DATA < n and not self._has_said_part:
+            logger.warning("models are fitted to %d of the %d values from here on", len(rows), n)
             self._has_said_part = True
-        model, record = self.surrogate.fit(U[rows], y[rows], turn=turn, seed=seed, level=level, n=len(y))
-        known = np.isfinite(self.history.excesses).any(axis=0)  # without a number there is nothing to model
-        fits = {k: self._fit_limit(k, rows, turn) for k in np.flatnonzero(known).tolist()}
-        records = {str(k): record for k, (_, record) in fits.items() if record is not None}
-        if records:
-            record = {**(record or {}), "limits": records}
-        return Models(model, tuple(model for model, _ in fits.values())), record
+        turn = turns_passed(data.merits, len(self.history.pending))
+        level = self.best if self.goals.limits else None
+        fits = [self._fit(j, rows, turn, level) for j in range(len(self.surrogates))]
+        return Models.of(self.goals, [model for model, _ in fits]), _joined([record for _, record in fits])
 
-    def _fit_limit(self, k: int, rows: IntArray, turn: int) -> tuple[Model, dict[str, Any] | None]:
-        """The model of how far an output lies above its limit: decisions are taken at 0."""
-        excess = self.history.excesses[:, k]
-        known = np.isfinite(excess)
+    def _fit(
+        self, j: int, rows: IntArray, turn: int, level: float | None
+    ) -> tuple[Model | None, dict[str, Any] | None]:
+        """The model of a quantity and the record of its fit; none where there is no number to model."""
+        data = self.history.data
+        known = np.isfinite(data.Y[:, j])
+        if not known.any():
+            return None, None
         rows, n = rows[known[rows]], int(known.sum())
-        seed = self.streams.seed(FIT, len(excess), k + 1)
-        U = self.history.successes[0][rows]
-        return self.limit_surrogates[k].fit(U, excess[rows], turn=turn, seed=seed, n=n)
+        seed = self.streams.seed(FIT, int(data.succeeded.sum()), *([j] if j else []))
+        U, y = data.U[rows], data.Y[rows, j]
+        return self.surrogates[j].fit(U, y, turn=turn, seed=seed, level=level, n=n)
 
     def updated(self) -> Models | None:
         """The models behind the last point, given the values told since; None before there are any."""
-        U, y = self.history.successes
-        objective = self.surrogate.updated(U, y)
-        if objective is None:
-            return None
-        known = np.isfinite(self.history.excesses)
-        limits = (
-            surrogate.updated(U[known[:, k]], self.history.excesses[known[:, k], k])
-            for k, surrogate in enumerate(self.limit_surrogates)
-        )
-        return Models(objective, tuple(model for model in limits if model is not None))
+        data = self.history.data
+        columns = zip(self.surrogates, data.Y.T, strict=True)
+        models = [surrogate.updated(data.U, column) for surrogate, column in columns]
+        return None if models[0] is None else Models.of(self.goals, models)
 
     def remember(self, record: Mapping[str, Any] | None) -> None:
         """Add the states of fits that a journal has recorded."""
-        if record is None:
-            return
-        self.surrogate.remember(record if "state" in record else None)
-        for k, limit in record.get("limits", {}).items():
-            self.limit_surrogates[int(k)].remember(limit)
-
-    @property
-    def _feasible_values(self) -> list[float | None]:
-        """Values to be minimized of all evaluations in order; None for one that failed or broke a limit."""
-        sign, history = self.history.goals.sign, self.history
-        return [
-            sign * e.y if e.y is not None and history.keeps_limits(e) else None for e in history.evaluations
-        ]
+        for surrogate, own in zip(self.surrogates, _parted(record, len(self.surrogates)), strict=True):
+            surrogate.remember(own)
 
     @property
     def spacing(self) -> float:
         """Smallest distance between a new point and the others."""
         if not self.choices.adjusts_proposals:
             return SAME_POINT
-        return SPACING_AT_LIMITS if self.limit_surrogates else SPACING
+        return SPACING_AT_LIMITS if self.goals.limits else SPACING
 
     @property
     def best(self) -> float | None:
         """The smallest value that keeps all limits; None if there is none."""
-        y = self.history.successes[1][self.history.feasible]
-        return float(y.min()) if len(y) else None
+        return self.history.data.best_value
 
     def best_new_point(self, models: Models) -> Point | None:
         """The new point with the largest criterion, or None if the criterion knows none worth evaluating."""
         if self.best is None and not models.limits:  # limits that nothing is known about
             return None
-        models = Models(self.informed(models.objective), tuple(map(self._believing, models.limits)))
+        models = self.informed(models)
         criterion = self.criterion(models)
         for x in self._candidates(criterion, models):
             if self.history.is_new(x, spacing=self.spacing):
@@ -203,10 +199,10 @@ class Acquisition:
 
     def _trust_region(self) -> tuple[FloatArray, FloatArray] | None:
         """Limits make the criterion look far outside, where values are low: every other step stays near the best."""
-        if not self.limit_surrogates or self.region is not None or not self.space.real_coordinates.all():
+        if not self.goals.limits or self.region is not None or not self.space.real_coordinates.all():
             return None
-        codes = self.space.encode([e.x for e in self.history.evaluations])
-        return trust_region(codes, self._feasible_values, self.settings.n_initial or 0)
+        data = self.history.data
+        return trust_region(data.U, data.merits, self.settings.n_initial or 0)
 
     def trace(self, models: Models, x: Point) -> dict[str, Any]:
         """What the models were that chose ``x``: see `tcgp.Optimizer`."""
@@ -253,32 +249,33 @@ class Acquisition:
         """Codes of these points."""
         return self.space.encode(self._sample_points)
 
-    def informed(self, model: Model) -> Model:
-        """The model given a value, too high to be an improvement, at each point that is pending or has failed."""
-        y = self.history.successes[1]
-        pending = self.space.encode([p.x for p in self.history.pending.values()])
-        U = np.vstack([pending, self.history.failures])
-        if not len(U):
-            return model
-        predicted = model.predict(U).mean
-        n = len(pending)
-        values = [
-            stand_in_values(predicted[:n], y, PENDING_LEVEL),
-            stand_in_values(predicted[n:], y, FAILED_LEVEL),
-        ]
-        new = fresh_rows(U, model.X)
-        return model.condition(U[new], np.concatenate(values)[new]) if new.any() else model
+    def informed(self, models: Models) -> Models:
+        """The models given values at each point that is pending or has failed.
 
-    def _believing(self, limit: Model) -> Model:
-        """The model of a limit given its own predictions at the points that are pending."""
-        U = self.space.encode([p.x for p in self.history.pending.values()])
-        U = U[fresh_rows(U, limit.X)]
-        return limit.condition(U, limit.predict(U).mean) if len(U) else limit
+        Those of an objective are too high to be an improvement. A limit is believed to be as predicted where a point is
+        pending; of failures it learns nothing.
+        """
+        data = self.history.data
+        pending = self.space.encode([p.x for p in self.history.pending.values()])
+        n, U = len(pending), np.vstack([pending, data.failures])
+
+        def sceptical(predicted: FloatArray, y: FloatArray) -> FloatArray:
+            stand_ins = [(predicted[:n], PENDING_LEVEL), (predicted[n:], FAILED_LEVEL)]
+            return np.concatenate([stand_in_values(part, y, level) for part, level in stand_ins])
+
+        values = data.Y[data.succeeded].T
+        return Models(
+            tuple(
+                _conditioned(model, U, partial(sceptical, y=y))
+                for model, y in zip(models.objectives, values, strict=False)
+            ),
+            tuple(_conditioned(model, pending) for model in models.limits),
+        )
 
     def criterion(self, models: Models) -> Criterion:
         """The criterion of the models, weighed by the chance that limits are kept and that evaluations succeed."""
         model, best = models.objective, self.best
-        U, y = self.history.successes
+        U, y = self.history.data.successes
         criterion: Criterion | None = None
         weight = 1.0
         if self.settings.criterion == "ei":
@@ -290,7 +287,7 @@ class Acquisition:
             limits = [LogProbability(limit, 0.0) for limit in models.limits]
             criterion = ConstrainedCriterion(criterion, limits, weight)
         assert criterion is not None
-        failed = self.history.failures
+        failed = self.history.data.failures
         if not len(failed):
             return criterion
         return WeightedCriterion(criterion, Feasibility(U, failed, model.lengthscales), weight)
@@ -301,8 +298,9 @@ class Acquisition:
         """Points with a large criterion, in the box if there is one, the best first; all new ones if there are few."""
         if self.space.size <= ENUMERABLE:
             return rank_all(criterion, self.space, self.history.remaining(self.region))
-        U, y = self.history.successes
-        excess = np.maximum(self.history.excesses, 0.0).sum(axis=1)
+        data = self.history.data
+        U, y = data.successes
+        excess = np.maximum(data.excesses[data.succeeded], 0.0).sum(axis=1)
         anchors = U[np.lexsort([y, excess])]
         rng = self.streams.rng(SEARCH, len(self.history.proposals))
         if self.region is not None:
@@ -358,8 +356,31 @@ class Acquisition:
             return multistart.maximize
         if self.settings.criterion != "ei":
             return smc.maximize
-        y = self.history.successes[1]
+        y = self.history.data.successes[1]
         return partial(smc.maximize, target=smc.ImprovementProbability(model, y.max(), y.min()))
+
+
+def _conditioned(
+    model: Model, U: FloatArray, values: Callable[[FloatArray], FloatArray] = np.asarray
+) -> Model:
+    """The model given values, by default its own predictions, at those of the points that it does not know."""
+    new = fresh_rows(U, model.X)
+    return model.condition(U[new], values(model.predict(U).mean)[new]) if new.any() else model
+
+
+def _joined(records: Sequence[dict[str, Any] | None]) -> dict[str, Any] | None:
+    """The records of fits of the quantities as one: that of the first, with those of the others by their places."""
+    first, *others = records
+    known = {str(k): record for k, record in enumerate(others) if record is not None}
+    return {**(first or {}), "limits": known} if known else first
+
+
+def _parted(record: Mapping[str, Any] | None, n: int) -> list[Mapping[str, Any] | None]:
+    """The records of fits of each of n quantities."""
+    if record is None:
+        return [None] * n
+    others = record.get("limits", {})
+    return [record if "state" in record else None, *(others.get(str(k)) for k in range(n - 1))]
 
 
 def _log_expected_improvement(model: Model, best: float) -> LogExpectedImprovement:

@@ -124,7 +124,7 @@ class Proposer:
         if len(self.history) < self.settings.n_initial:
             return Proposal(number, self._design_point(), "design")
         # One datum, or equal data, tell a model nothing about the scale of the function.
-        if not self.history.has_contrast:
+        if not self.history.data.has_contrast:
             return Proposal(number, self._far_point(), "exploration")
         return single_threaded(self._from_criterion)(number)
 

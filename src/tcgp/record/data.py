@@ -1,0 +1,179 @@
+"""What is known of the present space, as one table: a row for each evaluation, a column for each quantity."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tcgp._typing import BoolArray, FloatArray, IntArray
+from tcgp.goals import Goals, Margin
+from tcgp.record.evaluation import Evaluation
+
+__all__ = ["Data"]
+
+
+@dataclass(frozen=True)
+class Data:
+    """Evaluations as a table that nobody can write to, and views of it.
+
+    Attributes
+    ----------
+    goals : Goals
+        They say what the columns are: the objectives, and then the limits.
+    evaluations : tuple of Evaluation
+        Of each row, in the order of the answers.
+    U : array of shape (n, dim)
+        Codes of their points.
+    Y : array of shape (n, q)
+        The quantities: small values are good, and a limit is kept up to 0. NaN where one is not known, as in the whole
+        row of an evaluation that failed.
+    allowed : array of bool of shape (n,)
+        Whether known constraints allow the point.
+    """
+
+    goals: Goals
+    evaluations: tuple[Evaluation, ...]
+    U: FloatArray
+    Y: FloatArray
+    allowed: BoolArray
+
+    def __post_init__(self) -> None:
+        for array in (self.U, self.Y, self.allowed):
+            array.setflags(write=False)
+
+    @classmethod
+    def empty(cls, goals: Goals) -> Data:
+        """A table without rows."""
+        none = np.empty((0, len(goals.quantities)))
+        return cls(goals, (), np.empty((0, goals.space.dim)), none, np.empty(0, dtype=bool))
+
+    def extended(self, evaluations: tuple[Evaluation, ...], codes: FloatArray, allowed: BoolArray) -> Data:
+        """The table with further rows."""
+        values = np.array([self.goals.values(e.x, e.y, e.outputs) for e in evaluations], dtype=np.float64)
+        return Data(
+            self.goals,
+            (*self.evaluations, *evaluations),
+            np.vstack([self.U, codes]),
+            np.vstack([self.Y, values]),
+            np.concatenate([self.allowed, allowed]),
+        )
+
+    @property
+    def n_objectives(self) -> int:
+        """How many of the columns are objectives: the first ones."""
+        return len(self.goals.objectives)
+
+    @property
+    def excesses(self) -> FloatArray:
+        """How far each evaluation lies above each limit, of shape (n, k): the columns of the limits."""
+        return self.Y[:, self.n_objectives :]
+
+    @cached_property
+    def succeeded(self) -> BoolArray:
+        """Whether each evaluation has the values that are optimized."""
+        return np.asarray(~np.isnan(self.Y[:, : self.n_objectives]).any(axis=1))
+
+    @cached_property
+    def feasible(self) -> BoolArray:
+        """Whether each evaluation succeeded and keeps all constraints."""
+        return np.asarray(self.succeeded & (self.excesses <= 0.0).all(axis=1) & self.allowed)
+
+    @cached_property
+    def merits(self) -> list[float | None]:
+        """Of each evaluation the value to be minimized; None if it failed or broke a constraint."""
+        pairs = zip(self.Y[:, 0].tolist(), self.feasible.tolist(), strict=True)
+        return [value if feasible else None for value, feasible in pairs]
+
+    @cached_property
+    def violations(self) -> FloatArray:
+        """How far each evaluation is from keeping all limits, of shape (n,): zero if it does.
+
+        Excesses over a limit are measured in units of their standard deviation over all evaluations; infinite at a
+        point that known constraints do not allow, and for a failure.
+        """
+        excesses = self.excesses[self.succeeded]
+        excess = np.maximum(excesses, 0.0)
+        scale = np.ones(excess.shape[1])
+        finite = np.where(np.isfinite(excesses), excesses, np.nan)
+        known = np.isfinite(finite).any(axis=0)
+        # Of a diverged run, 1e200 has no square: the deviations are computed in units of a power of two.
+        size = np.frexp(np.nanmax(np.abs(finite[:, known]), axis=0, initial=0.0))[1]
+        scale[known] = np.ldexp(np.nanstd(np.ldexp(finite[:, known], -size), axis=0), size)
+        total = np.full(len(self.Y), np.inf)
+        total[self.succeeded] = (excess / np.where(scale > 0.0, scale, 1.0)).sum(axis=1)
+        return np.where(np.isnan(total) | ~self.allowed, np.inf, total)
+
+    @property
+    def successes(self) -> tuple[FloatArray, FloatArray]:
+        """Codes (m, dim) and values (m,) of the evaluations that succeeded."""
+        return self.U[self.succeeded], self.Y[self.succeeded, 0]
+
+    @property
+    def failures(self) -> FloatArray:
+        """Codes of the evaluations that failed, of shape (m, dim)."""
+        return self.U[~self.succeeded]
+
+    @cached_property
+    def best_value(self) -> float | None:
+        """The smallest value that keeps all constraints; None if there is none."""
+        return None if self.best is None else float(self.Y[self.feasible, 0].min())
+
+    @cached_property
+    def best(self) -> Evaluation | None:
+        """The first of the best evaluations that keep all constraints, or None if there is none."""
+        if not self.feasible.any():
+            return None
+        return self.evaluations[int(np.argmin(np.where(self.feasible, self.Y[:, 0], np.inf)))]
+
+    @property
+    def least_violating(self) -> Evaluation | None:
+        """The evaluation that comes nearest to keeping all limits, or None if none has succeeded."""
+        rows = np.flatnonzero(self.succeeded)
+        return self.evaluations[rows[np.argmin(self.violations[rows])]] if len(rows) else None
+
+    @property
+    def has_contrast(self) -> bool:
+        """Whether at least two different values are known: without them there is nothing to model."""
+        return len(np.unique(self.Y[self.succeeded, 0])) > 1
+
+    @property
+    def ranking(self) -> IntArray:
+        """Rows of the evaluations that succeeded, the best first: those that keep all limits, by their value."""
+        rows = np.flatnonzero(self.succeeded)
+        return rows[np.lexsort([self.Y[rows, 0], self.violations[rows]])]
+
+    @property
+    def distinct(self) -> IntArray:
+        """Rows of the successes that a model can tell apart, in order: of several with one code, the best."""
+        rows = np.flatnonzero(self.succeeded)
+        if len(np.unique(self.U[rows], axis=0)) == len(rows):
+            return rows
+        order = self.ranking
+        return np.sort(order[np.unique(self.U[order], axis=0, return_index=True)[1]])
+
+    def sample(self, most: int) -> IntArray:
+        """Of the `distinct` rows, at most ``most``: the best, a third, and others spread evenly over the run."""
+        rows = self.distinct
+        if len(rows) <= most:
+            return rows
+        order = self.ranking[np.isin(self.ranking, rows)]
+        best, others = order[: most // 3], np.sort(order[most // 3 :])
+        evenly = np.linspace(0, len(others) - 1, most - len(best)).astype(int)
+        return np.sort(np.concatenate([best, others[evenly]]))
+
+    def margins(self, evaluation: Evaluation) -> list[Margin]:
+        """How an evaluation that succeeded stands with each limit."""
+        spreads = [_spread(excesses) for excesses in self.excesses.T]
+        return self.goals.margins(evaluation.x, evaluation.y or 0.0, evaluation.outputs, spreads)
+
+
+def _spread(values: FloatArray) -> float:
+    """How far values lie apart. A tenth is left out at each end: one at a pole must not make all others look alike."""
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return math.nan
+    low, high = np.quantile(known, [0.1, 0.9])
+    return float(high - low)

@@ -1,0 +1,141 @@
+"""What is asked and what comes of it: a proposal, and an evaluation."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from tcgp._text import plain
+from tcgp.goals import Goals, interpret
+from tcgp.space import Point
+
+__all__ = ["Evaluation", "Proposal"]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A point and what came of it: a value, or the reason why there is none.
+
+    Attributes
+    ----------
+    x : tuple
+    y : float or None
+        Value of the objective, with the user's sign; None if the evaluation failed.
+    reason : str or None
+        Why it failed.
+    seconds : float or None
+        How long it took, if that is known; it tells the people who watch, and decides nothing.
+    id : int or None
+        Number of the proposal that it answers; None for a point that was not asked for.
+    outputs : dict or None
+        All outputs by name, if the function has several; None for one that is missing or not finite.
+    """
+
+    x: Point
+    y: float | None
+    reason: str | None = None
+    seconds: float | None = field(default=None, compare=False, repr=False)
+    id: int | None = field(default=None, repr=False)
+    outputs: dict[str, float | None] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "x", tuple(self.x))  # nobody can change what was told
+
+    @property
+    def failed(self) -> bool:
+        """Whether the evaluation gave no finite value."""
+        return self.y is None
+
+    @classmethod
+    def of(
+        cls,
+        x: Point,
+        y: object,
+        reason: str | Mapping[str, str] | None = None,
+        seconds: float | None = None,
+        goals: Goals | None = None,
+    ) -> Evaluation:
+        """What a function's answer ``y`` at ``x`` means.
+
+        Examples
+        --------
+        >>> from tcgp.record.evaluation import Evaluation
+        >>> Evaluation.of([0.5], 2)
+        Evaluation(x=(0.5,), y=2.0, reason=None)
+        >>> Evaluation.of([0.5], "rubbish").reason
+        "'rubbish' is not a number"
+        """
+        reasons = reason if isinstance(reason, Mapping) else {}
+        given = None if isinstance(reason, Mapping) else reason
+        if not all(isinstance(text, str) for text in (given or "", *reasons.values())):
+            raise ValueError(
+                f"reason must be a string, a mapping from outputs to strings, or None, got {plain(reason)}"
+            )
+        if seconds is not None and not (isinstance(seconds, numbers.Real) and 0.0 <= seconds < math.inf):
+            raise ValueError(f"seconds must be a number >= 0 or None, got {plain(seconds)}")
+        if goals is None:
+            (value, why), outputs = interpret(y), None
+        else:
+            value, outputs, why = goals.read(y, reasons)
+        duration = None if seconds is None else float(seconds)
+        return cls(x, value, None if value is not None else given or why, duration, outputs=outputs)
+
+    def to_json(self) -> dict[str, Any]:
+        """All there is to keep, for a journal."""
+        fields = {"id": self.id, **asdict(self)}
+        if self.outputs is None:
+            del fields["outputs"]
+        return fields
+
+    def same_outcome(self, other: Evaluation, *, rounded: bool = False) -> bool:
+        """Whether two evaluations of a point agree, or do except for rounding; an output without a value is none."""
+        ours, theirs = self._numbers, other._numbers
+        if not rounded:
+            return ours == theirs
+        return ours.keys() == theirs.keys() and all(math.isclose(ours[name], theirs[name]) for name in ours)
+
+    def says_the_same(self, other: Evaluation) -> bool:
+        """Whether two evaluations of a point agree in all that is kept of them: outcome, reason and duration."""
+        return self.same_outcome(other) and (self.reason, self.seconds) == (other.reason, other.seconds)
+
+    @property
+    def _numbers(self) -> dict[str, float]:
+        """The value, under an empty name, and the outputs; none of what failed."""
+        found = {"": self.y, **(self.outputs or {})}
+        return {name: number for name, number in found.items() if number is not None}
+
+    def outcome(self) -> str:
+        """The value, or that it failed, in a word; and the outputs, if there are some."""
+        value = "a failure" if self.y is None else repr(self.y)
+        return value if self.outputs is None else f"{value} with the outputs {self.outputs!r}"
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A point to evaluate.
+
+    Attributes
+    ----------
+    id : int
+        Number of the proposal in the run, from 0.
+    x : tuple
+    source : {"design", "criterion", "exploration", "given"}
+        Where it comes from: the initial design; the criterion; a search for a point far from all others, when
+        no model can say more; or the user.
+    trace : dict or None
+        What the model was, if there was one: see `tcgp.Optimizer`.
+    fit : dict or None
+        States of the models that were fitted for it: see ``tcgp.methods.surrogate.Surrogate``.
+    """
+
+    id: int
+    x: Point
+    source: str
+    trace: dict[str, Any] | None = None
+    fit: dict[str, Any] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "x", tuple(self.x))

@@ -68,7 +68,7 @@ def test_the_refusals_name_the_option(journal, capsys):
     capsys.readouterr()
     assert main(["tell", str(journal), "1", "12.7"]) == 2
     assert "or correct it with --correct" in said(capsys)[-1]
-    assert main(["tell", str(journal), "--correct", "--x", "[0.5, 0.5]", "1.0"]) == 2
+    assert main(["tell", str(journal), "--correct", "--x", "[0.25, 0.5]", "1.0"]) == 2
     assert "no value to correct: tell it without --correct" in said(capsys)[-1]
 
 

@@ -23,9 +23,9 @@ def test_the_demo_shows_a_table_and_a_picture(tmp_path, capsys):
     assert "seed 2 of 2" in captured.err
     rows = {line.split()[0]: line for line in captured.out.splitlines() if re.match("GP|tcGP|auto", line)}
     assert set(rows) == {"GP", "tcGP", "auto"}
-    # The initial designs, of six points, are the same for all: after 3 and 6 evaluations the rows agree.
+    # The initial designs of GP and tcGP, of six points, are the same: after 3 and 6 evaluations the rows agree.
     cells = {label: re.findall(r"[^ ]+ \([^)]*\)", row) for label, row in rows.items()}
-    assert cells["GP"][:2] == cells["tcGP"][:2] == cells["auto"][:2]
+    assert cells["GP"][:2] == cells["tcGP"][:2]
     assert len({tuple(row[2:]) for row in cells.values()}) == 3
     assert picture.read_bytes().startswith(b"\x89PNG")
 

@@ -40,7 +40,7 @@ def values(optimizer: Optimizer) -> list[float | None]:
 
 
 REFUSED: dict[str, tuple[int, dict[str, Any], str]] = {
-    "x far from its ask": (3, {"x": [0.5, 0.5]}, "a value at .* for ask number 0, which was"),
+    "x far from its ask": (3, {"x": [0.25, 0.5]}, "a value at .* for ask number 0, which was"),
     "x of another ask": (5, {"id": 2}, "a value for ask number 2, which is not pending"),
     "answered twice": (5, {"id": 0}, "a value for ask number 0, which is not pending"),
     "id of no ask": (3, {"id": 7}, "a value for ask number 7, which is not pending"),

@@ -93,7 +93,7 @@ def test_evaluations_say_where_points_came_from_and_what_choosing_them_took(
 def test_seconds_of_the_simulator_are_those_told() -> None:
     optimizer = Optimizer([(0.0, 1.0)], rng=0)
     optimizer.tell(optimizer.ask(), 1.0, seconds=12.5)
-    optimizer.tell([0.5], 2.0)
+    optimizer.tell([0.25], 2.0)
     shown = report_data(optimizer, RUNNING)["evaluations"]
     assert shown["simulator"] == [12.5, None]
     assert shown["id"] == [0, None]

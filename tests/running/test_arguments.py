@@ -204,7 +204,7 @@ def test_several_points_answer_what_is_pending_each_once(tmp_path: Path) -> None
     with Optimizer(BOX, rng=0, journal=path) as optimizer:
         first, second = optimizer.ask(2)
         nearby = [first[0] * (1.0 + 1e-12), first[1]]  # a rounded copy of the first
-        optimizer.tell([second, [0.5, 0.5], nearby, first], [1.0, 2.0, 3.0, 4.0])
+        optimizer.tell([second, [0.25, 0.5], nearby, first], [1.0, 2.0, 3.0, 4.0])
         assert [e.id for e in optimizer.evaluations] == [1, None, 0, None]
     with Optimizer.resume(path) as resumed:
         assert resumed.evaluations == optimizer.evaluations

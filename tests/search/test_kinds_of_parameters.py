@@ -44,9 +44,9 @@ def test_fixed_parameters_do_not_enlarge_the_initial_design():
     free = {"a": (0.0, 1.0), "b": tcgp.Integer(0, 9)}
     fixed = {"c": 9.81, "d": "steel", "e": tcgp.Integer(3, 3)}
     assert (
-        tcgp.Optimizer({**free, **fixed}).settings.n_initial == tcgp.Optimizer(free).settings.n_initial == 8
+        tcgp.Optimizer({**free, **fixed}).settings.n_initial == tcgp.Optimizer(free).settings.n_initial == 4
     )
-    assert tcgp.Optimizer([tcgp.Integer(3, 3)]).settings.n_initial == 4
+    assert tcgp.Optimizer([tcgp.Integer(3, 3)]).settings.n_initial == 3
 
 
 def test_a_finite_space_of_steps_is_exhausted_without_repetition():

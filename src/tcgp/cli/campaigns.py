@@ -218,7 +218,7 @@ def _differences(spec: Spec, campaign: Campaign) -> Iterator[tuple[str, object, 
         return
     journaled = asdict(campaign.settings)
     for name, value in asdict(spec.settings).items():
-        by_default = name == "n_initial" and value is None
+        by_default = name in ("n_initial", "initial_design") and value is None
         if journaled[name] != value and not by_default:
             yield f"{name!r}", _as_written(journaled[name]), _as_written(value)
     if spec.seed is not None and campaign.seed != spec.seed:

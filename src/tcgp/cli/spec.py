@@ -51,9 +51,9 @@ timeout = "10m"                 # for each run, in seconds or as text: "30s", "1
                                 # "regp", "tcregp", "gp-nugget", "tcgp-additive", "tcgp-rotated"
 # criterion = "ei"              # or "lcb"
 # epsilon = 0.1                 # level of "lcb"
-# n_initial = 20                # size of the initial design: 4 per parameter, 10 unless method is "auto",
-                                # at most half of the budget
-# initial_design = "uniform"    # or "lhs", "sobol"
+# n_initial = 20                # size of the initial design: two more than parameters, and at least as many as
+                                # workers; 10 per parameter unless method is "auto"; at most half of the budget
+# initial_design = "centre"     # the centre and Sobol' points; or "uniform", the paper's, "lhs", "sobol"
 # maximizer = "multistart"      # or "smc", the paper's
 # maximize = false              # true: large values are wanted
 # target = 0.0                  # stop once a value is as low as this, or as high with maximize
@@ -229,8 +229,8 @@ class Spec:
 
     @property
     def completed_settings(self) -> Settings:
-        """The settings with the size of the initial design, as `tcgp.minimize` would choose it."""
-        return self.settings.completed(self.space, self.budget)
+        """The settings with the initial design, as `tcgp.minimize` would choose it."""
+        return self.settings.completed(self.space, self.budget, self.workers or 1)
 
     def with_limits(self, **limits: Any) -> Spec:
         """The spec with limits from the command line, where they were given."""

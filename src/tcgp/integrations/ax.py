@@ -75,8 +75,8 @@ class TailCalibratedNode(ExternalGenerationNode):
     criterion : {"ei", "lcb"}
         Expected improvement, or the lower confidence bound of level ``epsilon``.
     n_initial : int, optional
-        Number of trials, from any source, before the model is used. The default is 4 per parameter for ``"auto"`` and
-        10 per parameter for other methods.
+        Number of trials, from any source, before the model is used. The default is two more than parameters for
+        ``"auto"`` and 10 per parameter for other methods.
     maximizer : {"multistart", "smc"}, optional
         How the criterion is maximized; see `tcgp.Optimizer`.
     epsilon : float

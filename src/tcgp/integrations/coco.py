@@ -78,8 +78,8 @@ class Solver:
         CSV file to which a line is appended for every evaluation: problem, number, value, best feasible value, beta,
         lambda, threshold.
     n_initial : int, optional
-        Size of the initial design. The default is 10 per variable, or 4 for method "auto", and at most half of the
-        budget.
+        Size of the initial design. The default is 10 per variable, or two more than variables for method "auto", and
+        at most half of the budget.
     **options
         Further arguments of `tcgp.Optimizer`: ``method``, ``criterion``, ``maximizer``, … ``constraints`` are added to
         those of the problem. The problem determines the objective, and whether it is maximized.

@@ -88,8 +88,8 @@ class Optimizer(Known):
     maximize : bool or str
         Whether to maximize; or the name of the output to maximize.
     n_initial : int, optional
-        Size of the initial design; by default 10 per parameter, 4 with ``"auto"``, fixed ones aside. All
-        reported points count, including failures.
+        Size of the initial design; by default two more than parameters with ``"auto"``, 10 per parameter with
+        other methods, fixed ones aside. All reported points count, including failures.
     rng : int, numpy.random.Generator or None
         Source of all randomness. None draws a seed, which the journal keeps.
     maximizer : {"multistart", "smc"}, optional
@@ -97,8 +97,9 @@ class Optimizer(Known):
         constraints on parameters. The first by default, the second with ``options={"as_published": True}``.
     journal : str or os.PathLike, optional
         File that records every ask and tell; it must not exist. `resume` continues from it.
-    initial_design : {"uniform", "lhs", "sobol"}
-        Kind of initial design; uniform is the paper's.
+    initial_design : {"uniform", "lhs", "sobol", "centre"}, optional
+        Kind of initial design: by default uniform, as in the paper, and with ``"auto"`` the centre followed by Sobol'
+        points. The first point that is reported before it takes the place of the centre.
     epsilon : float
         Level of the lower confidence bound.
     options : mapping, optional
@@ -137,7 +138,7 @@ class Optimizer(Known):
         rng: RandomState = None,
         maximizer: str | None = None,
         journal: str | os.PathLike[str] | None = None,
-        initial_design: str = "uniform",
+        initial_design: str | None = None,
         epsilon: float = 0.1,
         options: Mapping[str, Any] | None = None,
     ) -> None:

@@ -206,8 +206,9 @@ class Process:
             return sys.platform != "win32" and not _has_room(self._notes.parent)
         if "code" in facts:
             return bool(facts.get("full"))
-        # A supervisor that was not killed has tried to write its last note.
-        return (self._supervisor.returncode or 0) >= 0 or not _has_room(self._notes.parent)
+        # A supervisor that was not killed has tried to write its last note, where nobody has deleted them.
+        is_lost = self._notes.is_file() and (self._supervisor.returncode or 0) >= 0
+        return is_lost or not _has_room(self._notes.parent)
 
     @property
     def timeout(self) -> float | None:

@@ -242,7 +242,7 @@ class Simulator:
         has no value.
         """
         place = self._place_with(parameters, name)
-        if place is None:
+        if place is None or not place.directory.is_dir():
             return None
         directory = place.directory.resolve()
         outcome = read_json(directory / OUTCOME)

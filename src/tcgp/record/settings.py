@@ -28,11 +28,9 @@ __all__ = [
     "wanted_output",
 ]
 
-DESIGNS = ("uniform", "lhs", "sobol")
+DESIGNS = ("uniform", "lhs", "sobol", "centre")
 
-# Points for each parameter: the paper's number, and that of a portfolio, which does not need as many. Measured by
-# benchmarks/efficiency/auto.py.
-PER_PARAMETER, PER_PARAMETER_AUTO = 10, 4
+PER_PARAMETER = 10  # points of the paper's designs for each parameter
 
 
 @dataclass(frozen=True)
@@ -41,10 +39,11 @@ class Settings:
 
     Attributes
     ----------
-    method, criterion, initial_design : str
+    method, criterion : str
     maximizer : str
         None when made is the paper's with the option ``as_published``, else ``"multistart"``.
     n_initial : int or None
+    initial_design : str or None
         None until the size of the space is known, see `completed`.
     epsilon : float
     options : mapping
@@ -65,7 +64,7 @@ class Settings:
     method: str = "auto"
     criterion: str = "ei"
     n_initial: int | None = None
-    initial_design: str = "uniform"
+    initial_design: str | None = None
     maximizer: str | None = None
     epsilon: float = 0.1
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -86,7 +85,8 @@ class Settings:
             )
         check_method(self.method)
         check_choice("criterion", self.criterion, ("ei", "lcb"))
-        check_choice("initial_design", self.initial_design, DESIGNS)
+        if self.initial_design is not None:
+            check_choice("initial_design", self.initial_design, DESIGNS)
         if self.n_initial is not None:
             check_positive_integer("n_initial", self.n_initial)
             object.__setattr__(self, "n_initial", int(self.n_initial))
@@ -107,28 +107,31 @@ class Settings:
             object.__setattr__(self, "maximizer", choices_of(self.options).maximizer)
         check_choice("maximizer", self.maximizer, ("multistart", "smc"))
 
-    def completed(self, space: Space, n_evals: int | None = None) -> Settings:
-        """The settings with the default size of the initial design, where none is given."""
-        if self.n_initial is not None:
-            return self
+    def completed(self, space: Space, n_evals: int | None = None, n_workers: int = 1) -> Settings:
+        """The settings with the default initial design, where none is given."""
         n_free = max(sum(dimension.size > 1 for dimension in space.dimensions), 1)
-        return replace(self, n_initial=default_size(self.method, n_free, n_evals))
+        n_initial = self.n_initial or default_size(self.method, n_free, n_evals, n_workers)
+        kind = self.initial_design or ("centre" if self.method in PORTFOLIOS else "uniform")
+        return replace(self, n_initial=n_initial, initial_design=kind)
 
     def goals(self, space: Space) -> Goals:
         """What is wanted of the outputs."""
         return Goals(space, self.objective, self.constraints, self.maximize)
 
 
-def default_size(method: str, n_parameters: int, n_evals: int | None = None) -> int:
+def default_size(method: str, n_parameters: int, n_evals: int | None = None, n_workers: int = 1) -> int:
     """Size of the initial design where none is given: at most half of the evaluations, if their number is known.
+
+    A portfolio begins with two points more than parameters, and lets no worker wait; a method of the paper begins as
+    in the paper. Measured by benchmarks/efficiency/first_evaluation.py.
 
     Examples
     --------
     >>> from tcgp.record.settings import default_size
     >>> default_size("tcgp", 3), default_size("auto", 3), default_size("tcgp", 3, n_evals=20)
-    (30, 12, 10)
+    (30, 5, 10)
     """
-    most = (PER_PARAMETER_AUTO if method in PORTFOLIOS else PER_PARAMETER) * n_parameters
+    most = max(n_parameters + 2, n_workers) if method in PORTFOLIOS else PER_PARAMETER * n_parameters
     return most if n_evals is None else max(min(most, int(n_evals) // 2), 1)
 
 

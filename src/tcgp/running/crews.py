@@ -200,8 +200,8 @@ def crew_for(
     if isinstance(workers, Crew):
         return workers
     if hasattr(workers, "submit"):
-        return Executor(fun, workers, n_parallel or count_workers(workers))
-    return Batches(fun, workers, n_parallel or count_workers(getattr(workers, "__self__", workers)))
+        return Executor(fun, workers, count_workers(workers, n_parallel))
+    return Batches(fun, workers, count_workers(workers, n_parallel))
 
 
 def check_workers(workers: Any, n_parallel: object = None, timeout: object = None) -> None:
@@ -527,8 +527,15 @@ def _work(fun: Function, connection: Any) -> None:
             connection.send(outcome)
 
 
-def count_workers(pool: Any) -> int:
-    """How many workers a pool says it has; the number of cores if it does not."""
+def count_workers(workers: Any, n_parallel: int | None = None) -> int:
+    """How many evaluations go on at once: for a pool that does not say, the number of cores."""
+    if isinstance(workers, numbers.Integral):
+        return int(workers)
+    if isinstance(workers, Crew):
+        return workers.capacity
+    if n_parallel is not None:
+        return n_parallel
+    pool = workers if hasattr(workers, "submit") else getattr(workers, "__self__", workers)
     for name in ("_max_workers", "num_workers", "_processes"):
         count = getattr(pool, name, None)
         if isinstance(count, int) and count > 0:

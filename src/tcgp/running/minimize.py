@@ -33,6 +33,7 @@ from tcgp.running.crews import (
     Terminated,
     WorkersError,
     check_workers,
+    count_workers,
     crew_for,
 )
 from tcgp.running.pace import seconds_left
@@ -107,7 +108,7 @@ def minimize(
     maximizer: str | None = None,
     target: float | None = None,
     max_time: float | None = None,
-    initial_design: str = "uniform",
+    initial_design: str | None = None,
     epsilon: float = 0.1,
     options: Mapping[str, Any] | None = None,
     patience: int | None = None,
@@ -144,8 +145,8 @@ def minimize(
     criterion : {"ei", "lcb"}
         Expected improvement, or the lower confidence bound of level ``epsilon``.
     n_initial : int, optional
-        Size of the initial design; by default 10 per parameter, 4 with ``"auto"``, at most half of ``n_evals``.
-        The points of ``x0`` count.
+        Size of the initial design; by default two more than parameters with ``"auto"``, and at least as many as
+        workers; 10 per parameter with other methods; at most half of ``n_evals``. The points of ``x0`` count.
     x0 : point, list of points or pandas.DataFrame, optional
         Points to evaluate first or, with ``y0``, points that have been evaluated already. The columns of a
         DataFrame are matched by name; other columns are ignored.
@@ -172,8 +173,9 @@ def minimize(
         Stop once a value that satisfies all constraints is at most this, or at least this with ``maximize``.
     max_time : float, optional
         Stop after this many seconds; an evaluation in this process is not interrupted.
-    initial_design : {"uniform", "lhs", "sobol"}
-        Kind of initial design; uniform is the paper's.
+    initial_design : {"uniform", "lhs", "sobol", "centre"}, optional
+        Kind of initial design: by default uniform, as in the paper, and with ``"auto"`` the centre followed by Sobol'
+        points. A point of ``x0`` takes the place of the centre.
     epsilon : float
         Level of the lower confidence bound.
     options : mapping, optional
@@ -258,7 +260,8 @@ def minimize(
         check_path("journal", journal)
     if report is not None:
         _check_report(report)
-    optimizer = _start_or_resume(space, journal, wanted, others, rng, n_evals)
+    settings = wanted.completed(space, n_evals, count_workers(workers, n_parallel))
+    optimizer = _start_or_resume(space, journal, wanted, settings, others, rng)
     try:
         optimizer.hold()
         given.give(optimizer)
@@ -669,13 +672,13 @@ def _start_or_resume(
     space: Space,
     journal: str | os.PathLike[str] | None,
     wanted: Settings,
+    completed: Settings,
     others: list[Any],
     rng: RandomState,
-    n_evals: int,
 ) -> Optimizer:
     """A new optimizer, or the one its journal records if that is of the same problem."""
     if journal is None or not os.path.exists(journal) or os.path.getsize(journal) == 0:
-        given = asdict(wanted.completed(space, n_evals))
+        given = asdict(completed)
         given["constraints"] = [*given["constraints"], *others]
         return Optimizer(space, rng=rng, journal=journal, **given)
     optimizer = Optimizer.resume(journal, constraints=others)

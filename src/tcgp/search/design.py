@@ -1,4 +1,4 @@
-"""Initial designs: uniform (the paper's), Latin hypercube, Sobol'."""
+"""Initial designs: uniform (the paper's), Latin hypercube, Sobol', and Sobol' after the centre."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ def initial_design(kind: str, n: int, dim: int, rng: np.random.Generator) -> Flo
 
     Parameters
     ----------
-    kind : {"uniform", "lhs", "sobol"}
-        Independent uniform points; a random Latin hypercube; the Sobol' sequence with a random shift.
+    kind : {"uniform", "lhs", "sobol", "centre"}
+        Independent uniform points; a random Latin hypercube; the Sobol' sequence with a random shift; the centre of
+        the cube, where people put what they know, followed by such a sequence.
     n, dim : int
     rng : numpy.random.Generator
 
@@ -36,6 +37,8 @@ def initial_design(kind: str, n: int, dim: int, rng: np.random.Generator) -> Flo
     if kind == "lhs":
         strata = rng.permuted(np.tile(np.arange(n)[:, None], dim), axis=0)
         return (strata + rng.random((n, dim))) / n
+    if kind == "centre":
+        return np.vstack([np.full((1, dim), 0.5), initial_design("sobol", n - 1, dim, rng)])
     if kind == "sobol":
         points = sobol(n, dim) + rng.random(dim)
         return np.asarray(points - np.floor(points), dtype=np.float64)

@@ -130,9 +130,9 @@ class Proposer:
 
     def _design_point(self) -> Point:
         kind, n, width = self.settings.initial_design, self.settings.n_initial, len(self.space)
+        assert kind is not None
         assert n is not None
-        begun = self.history.n_elsewhere if self.region is not None or kind != "uniform" else 0
-        i = sum(proposal.source == "design" for proposal in self.history.proposals[begun:])
+        i = self._n_designed(kind)
         if self.region is not None:
             points = self._allowed_design
             return points[i] if i < len(points) and self.history.is_new(points[i]) else self._far_point()
@@ -143,12 +143,25 @@ class Proposer:
         point = self.space.from_unit([share])[0]
         return point if self.history.is_new(point) else self._far_point()
 
+    def _n_designed(self, kind: str) -> int:
+        """How many points of the design have had their turn: points of the user take the place of the first ones."""
+        if kind == "centre":
+            return len(self.history)
+        begun = self.history.n_elsewhere if self.region is not None or kind != "uniform" else 0
+        return sum(proposal.source == "design" for proposal in self.history.proposals[begun:])
+
     @cached_property
     def _allowed_design(self) -> list[Point]:
         """Points that fill the allowed part evenly: as many as the design can need, or fewer if no more are allowed."""
-        assert self.region is not None
-        assert self.settings.n_initial is not None
-        return self.region.design(self.settings.n_initial, self.streams.rng(DESIGN))
+        region, n = self.region, self.settings.n_initial
+        assert region is not None
+        assert n is not None
+        centre = self.space.from_unit([np.full(len(self.space), 0.5)])
+        if self.settings.initial_design != "centre" or not region.allows(centre)[0]:
+            return region.design(n, self.streams.rng(DESIGN))
+        if n == 1:
+            return centre
+        return centre + region.design(n - 1, self.streams.rng(DESIGN), self.space.encode(centre))
 
     def _from_criterion(self, number: int) -> Proposal:
         start = time.perf_counter()

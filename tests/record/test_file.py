@@ -436,7 +436,7 @@ def test_a_journal_with_the_longest_name_is_rescued_too(length: int, tmp_path: P
     optimizer.tell(optimizer.ask(), 1.0)
     path.unlink()
     with pytest.raises(JournalRescued):
-        optimizer.tell([0.5, 0.5], 2.0)
+        optimizer.tell([0.25, 0.5], 2.0)
     optimizer.close()
     (rescue,) = tmp_path.iterdir()
     assert [e.y for e in Optimizer.read(rescue).history.evaluations] == [1.0, 2.0]

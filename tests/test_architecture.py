@@ -33,7 +33,6 @@ FLOORS = (
     ("programs",),
     ("plotting", "integrations"),
     ("report",),
-    ("experiments",),
     ("cli",),
     ("__main__",),
 )
@@ -168,6 +167,13 @@ def test_imports_go_downward(module: str) -> None:
         and not is_exception(module, name)
     ]
     assert not upward, "\n".join(upward)
+
+
+def test_only_the_command_knows_the_experiments() -> None:
+    knowing = [
+        module for module, path in MODULES.items() if "tcgp_experiments" in path.read_text(encoding="utf-8")
+    ]
+    assert knowing == ["tcgp.cli.experiment"]
 
 
 def test_few_modules_stand_at_the_root_of_the_package() -> None:

@@ -37,9 +37,9 @@ def plot() -> None:
 def experiments() -> None:
     import distributed  # noqa: F401
 
-    from tcgp.experiments.plan import plans
-    from tcgp.experiments.run.runner import run
-    from tcgp.experiments.run.store import Store
+    from tcgp_experiments.plan import plans
+    from tcgp_experiments.run.runner import run
+    from tcgp_experiments.run.store import Store
 
     plan = plans.get("methods", replicates=1, iterations=2, problems=("branin",), methods=("GP",))
     with tempfile.TemporaryDirectory() as folder:

@@ -28,10 +28,10 @@ import numpy as np
 from gpmpcontrib import regp
 
 from tcgp import fit_model, scoring
-from tcgp.experiments.run import problems
 from tcgp.laws import Normal
 from tcgp.models import Prediction
 from tcgp.sampling import subset_simulation
+from tcgp_experiments.run import problems
 
 N_TEST = 4000
 

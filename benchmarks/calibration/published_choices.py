@@ -23,15 +23,15 @@ import numpy as np
 
 from tcgp import fit_model, scoring
 from tcgp.calibration import design_weights, empirical_quantile, tail_law
-from tcgp.experiments.plan.methods import Method
-from tcgp.experiments.plan.published import METRICS, TABLE1, TABLE2, TABLE_PROBLEMS, printed_cell
-from tcgp.experiments.plan.tasks import Row
-from tcgp.experiments.report.statistics import mean_of
-from tcgp.experiments.report.tables import Cell
-from tcgp.experiments.run import problems
 from tcgp.laws import Normal
 from tcgp.models import Prediction
 from tcgp.sampling import subset_simulation
+from tcgp_experiments.plan.methods import Method
+from tcgp_experiments.plan.published import METRICS, TABLE1, TABLE2, TABLE_PROBLEMS, printed_cell
+from tcgp_experiments.plan.tasks import Row
+from tcgp_experiments.report.statistics import mean_of
+from tcgp_experiments.report.tables import Cell
+from tcgp_experiments.run import problems
 
 LEVELS = (0.25, 0.1, 0.05, 0.0)
 N_TEST = 4000

@@ -36,9 +36,9 @@ import functions
 import tcgp
 from quick_botorch import quick_botorch
 from runs import LEVEL, SOLVED, Key, Run, Task, load, make_runs, shares_of_evaluations, shares_table, verdict
-from tcgp.experiments.plan.methods import Method
-from tcgp.experiments.run.peers import PEERS, check_installed
 from tcgp.methods import PORTFOLIOS, Member
+from tcgp_experiments.plan.methods import Method
+from tcgp_experiments.run.peers import PEERS, check_installed
 
 # What was tried in the place of auto, apart from its rules for turns: see docs/tried.md. The first is what it was
 # before members with free lengthscales joined it, the second before high values were compressed, the third before

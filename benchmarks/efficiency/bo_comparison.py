@@ -23,7 +23,7 @@ from scipy.stats import binomtest
 
 import tcgp
 from runs import Key, Run, Task, load, make_runs
-from tcgp.experiments.plan.methods import Method
+from tcgp_experiments.plan.methods import Method
 
 PROBLEMS = ("goldstein-price", "dixon-price4", "rosenbrock6", "ackley4")
 STORE = Path(__file__).parent / "results" / "bo_comparison.csv"

@@ -16,8 +16,8 @@ from scipy.optimize import minimize
 from scipy.stats import qmc
 
 from tcgp import problems
-from tcgp.experiments.run.bbob import bbob_problem, is_bbob, open_bbob
 from tcgp.problems import Problem
+from tcgp_experiments.run.bbob import bbob_problem, is_bbob, open_bbob
 
 __all__ = [
     "BBOB_GROUPS",

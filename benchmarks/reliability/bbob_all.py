@@ -18,8 +18,8 @@ from collections import Counter
 import numpy as np
 
 from tcgp import Optimizer
-from tcgp.experiments.run import problems
 from tcgp.methods import METHODS
+from tcgp_experiments.run import problems
 
 
 def trouble(name: str, method: str, criterion: str, n_iterations: int, seed: int) -> str | None:

@@ -30,9 +30,9 @@ import numpy as np
 
 import tcgp
 from stopwatch import stopwatch
-from tcgp.experiments.run.peers import PEERS
 from tcgp.gp.likelihood import ConcentratedLikelihood
 from tcgp.methods import surrogate
+from tcgp_experiments.run.peers import PEERS
 
 PROBLEM = tcgp.problems.get("rosenbrock10")
 FEW = 30

@@ -6,7 +6,7 @@
 `run` needs botorch, optuna, egobox, scikit-optimize and smt; gpmp-contrib is measured by peers_gpmp.py.
 
 An iteration is what lies between two evaluations of the function: to learn the last value, fit, calibrate, maximise the
-criterion. Each library is driven through its public interface (`tcgp.experiments.run.peers`): SMT's EGO as a whole,
+criterion. Each library is driven through its public interface (`tcgp_experiments.run.peers`): SMT's EGO as a whole,
 since it has no ask and tell. Half of the n data are uniform points of the box, each other one lies near the best before
 it, at a distance of 1e-3 to 0.3 of the box, as the points of a run do. Dixon-Price is smooth, Ackley rugged.
 
@@ -42,11 +42,11 @@ import numpy as np
 
 import tcgp
 from stopwatch import Place, stopwatch
-from tcgp.experiments.run.peers import PEERS, Peer
 from tcgp.gp.likelihood import ConcentratedLikelihood
 from tcgp.gp.relaxed import RelaxedLikelihood
 from tcgp.methods import fit, surrogate
 from tcgp.problems import Problem
+from tcgp_experiments.run.peers import PEERS, Peer
 
 OURS = ("gp", "tcgp", "regp", "auto")
 STORE = Path(__file__).parent / "results" / "peers.csv"

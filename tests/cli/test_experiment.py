@@ -49,7 +49,7 @@ def test_run_and_report_as_published(tmp_path, capsys):
 def test_the_other_commands_do_not_load_the_experiments():
     code = (
         "import sys; from tcgp.cli import main; main(['--help']);"
-        "print([m for m in sys.modules if m.startswith(('tcgp.experiments', 'tcgp.cli.experiment'))])"
+        "print([m for m in sys.modules if m.startswith(('tcgp_experiments', 'tcgp.cli.experiment'))])"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert shown.splitlines()[-1] == "[]"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tcgp.experiments.plan import plans
+from tcgp_experiments.plan import plans
 
 
 @pytest.fixture

@@ -11,10 +11,6 @@ import pytest
 import tcgp
 from tcgp import Categorical, Integer, Optimizer, Real
 from tcgp.cli import main
-from tcgp.experiments.plan.methods import Method
-from tcgp.experiments.plan.tasks import Row, RunTask
-from tcgp.experiments.run.fixed_data import score_rows
-from tcgp.experiments.run.optimization import optimize
 from tcgp.gp import GaussianProcess, RelaxedGaussianProcess
 from tcgp.integrations.stateless import ask
 from tcgp.methods import RECIPES
@@ -34,6 +30,10 @@ from tcgp.methods.surrogate import Surrogate
 from tcgp.record.history import Evaluation
 from tcgp.scoring import loo_scores
 from tcgp.space import Space
+from tcgp_experiments.plan.methods import Method
+from tcgp_experiments.plan.tasks import Row, RunTask
+from tcgp_experiments.run.fixed_data import score_rows
+from tcgp_experiments.run.optimization import optimize
 
 MEMBERS = [member.method for member in members_of("auto")]
 TURNS = turns_of("auto")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 
 from tcgp.cli.console import DONE, WITHOUT_SUCCESS, UsageError, note, signals_interrupt
-from tcgp.experiments.errors import ExperimentError
-from tcgp.experiments.plan import plans
-from tcgp.experiments.run.runner import run as run_plans
-from tcgp.experiments.run.store import Store
+from tcgp_experiments.errors import ExperimentError
+from tcgp_experiments.plan import plans
+from tcgp_experiments.run.runner import run as run_plans
+from tcgp_experiments.run.store import Store
 
 __all__ = ["run"]
 
@@ -57,14 +57,14 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from tcgp.experiments.report.writer import write_report
+    from tcgp_experiments.report.writer import write_report
 
     print(write_report(_plans_as_run(options), Store(options.results), options.output))
     return DONE
 
 
 def _export(options: argparse.Namespace) -> int:
-    from tcgp.experiments.report.coco import export
+    from tcgp_experiments.report.coco import export
 
     print(*export(_plans_as_run(options), Store(options.results), options.output), sep="\n")
     return DONE
@@ -87,7 +87,7 @@ def _plans(options: argparse.Namespace) -> list[plans.Plan]:
 
 def _plans_as_run(options: argparse.Namespace) -> list[plans.Plan]:
     """The plans; where ``--iterations`` is not given, with as many as the stored runs have."""
-    from tcgp.experiments.report.curves import as_far_as_run
+    from tcgp_experiments.report.curves import as_far_as_run
 
     if options.iterations is not None:
         return _plans(options)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tcgp.experiments.plan import plans
-from tcgp.experiments.plan.claims import CLAIMS
+from tcgp_experiments.plan import plans
+from tcgp_experiments.plan.claims import CLAIMS
 
 
 @pytest.mark.parametrize("name", CLAIMS)

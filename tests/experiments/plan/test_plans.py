@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
-from tcgp.experiments.errors import ExperimentError
-from tcgp.experiments.plan import plans
-from tcgp.experiments.plan.methods import Method
-from tcgp.experiments.plan.tasks import RunTask
+from tcgp_experiments.errors import ExperimentError
+from tcgp_experiments.plan import plans
+from tcgp_experiments.plan.methods import Method
+from tcgp_experiments.plan.tasks import RunTask
 
 
 def paths(name):
@@ -55,8 +55,8 @@ def test_experiments_share_the_runs_they_have_in_common():
 
 def test_plans_and_claims_load_nothing_that_runs_them():
     code = (
-        "import sys; from tcgp.experiments.plan import claims, plans;"
-        "print([m for m in sys.modules if m.startswith(('tcgp.experiments.run', 'tcgp.experiments.report'))])"
+        "import sys; from tcgp_experiments.plan import claims, plans;"
+        "print([m for m in sys.modules if m.startswith(('tcgp_experiments.run', 'tcgp_experiments.report'))])"
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert loaded.strip() == "[]"

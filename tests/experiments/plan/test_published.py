@@ -2,8 +2,8 @@
 
 import pytest
 
-from tcgp.experiments.plan import plans
-from tcgp.experiments.plan.published import METRICS, TABLE1, TABLE2, TABLE_PROBLEMS, printed_cell
+from tcgp_experiments.plan import plans
+from tcgp_experiments.plan.published import METRICS, TABLE1, TABLE2, TABLE_PROBLEMS, printed_cell
 
 
 @pytest.mark.parametrize(("table", "plan"), [(TABLE1, "table1"), (TABLE2, "table2")])

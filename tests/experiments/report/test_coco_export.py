@@ -2,11 +2,11 @@
 
 import pytest
 
-from tcgp.experiments.errors import ExperimentError
-from tcgp.experiments.plan import plans
-from tcgp.experiments.report.coco import export
-from tcgp.experiments.run.runner import run
-from tcgp.experiments.run.store import Store
+from tcgp_experiments.errors import ExperimentError
+from tcgp_experiments.plan import plans
+from tcgp_experiments.report.coco import export
+from tcgp_experiments.run.runner import run
+from tcgp_experiments.run.store import Store
 
 NAMES = ("bbob:f1:d2:i1", "bbob:f3:d2:i2")
 

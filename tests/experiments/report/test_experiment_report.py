@@ -7,16 +7,16 @@ import re
 import numpy as np
 import pytest
 
-from tcgp.experiments.errors import ExperimentError
-from tcgp.experiments.plan import plans
-from tcgp.experiments.plan.published import Printed
-from tcgp.experiments.report.blocks import Page, Paragraph, Table, to_html
-from tcgp.experiments.report.curves import as_far_as_run, curves_of
-from tcgp.experiments.report.statistics import mean_of
-from tcgp.experiments.report.tables import Cell, cells_of
-from tcgp.experiments.report.writer import write_report
-from tcgp.experiments.run.runner import run
-from tcgp.experiments.run.store import Store
+from tcgp_experiments.errors import ExperimentError
+from tcgp_experiments.plan import plans
+from tcgp_experiments.plan.published import Printed
+from tcgp_experiments.report.blocks import Page, Paragraph, Table, to_html
+from tcgp_experiments.report.curves import as_far_as_run, curves_of
+from tcgp_experiments.report.statistics import mean_of
+from tcgp_experiments.report.tables import Cell, cells_of
+from tcgp_experiments.report.writer import write_report
+from tcgp_experiments.run.runner import run
+from tcgp_experiments.run.store import Store
 
 
 def small_plans():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tcgp.experiments.report.statistics import band, compare_pairs, mean_of
+from tcgp_experiments.report.statistics import band, compare_pairs, mean_of
 
 
 def test_mean_and_standard_error():

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from tcgp.experiments.plan.claims import Check, Claim, lower
-from tcgp.experiments.report.blocks import Items, Paragraph
-from tcgp.experiments.report.statistics import compare_pairs
-from tcgp.experiments.report.verdicts import claim_blocks, judge
+from tcgp_experiments.plan.claims import Check, Claim, lower
+from tcgp_experiments.report.blocks import Items, Paragraph
+from tcgp_experiments.report.statistics import compare_pairs
+from tcgp_experiments.report.verdicts import claim_blocks, judge
 
 RNG = np.random.default_rng(0)
 DATA = {

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import tcgp
-from tcgp.experiments.errors import ExperimentError
-from tcgp.experiments.run import problems
-from tcgp.experiments.run.bbob import constrained_bbob_problem
+from tcgp_experiments.errors import ExperimentError
+from tcgp_experiments.run import problems
+from tcgp_experiments.run.bbob import constrained_bbob_problem
 
 
 def test_values_are_those_of_the_suite(cocoex):

@@ -8,10 +8,10 @@ import time
 import distributed
 import pytest
 
-from tcgp.experiments.errors import ExperimentError
-from tcgp.experiments.plan import plans
-from tcgp.experiments.run.runner import run
-from tcgp.experiments.run.store import Store
+from tcgp_experiments.errors import ExperimentError
+from tcgp_experiments.plan import plans
+from tcgp_experiments.run.runner import run
+from tcgp_experiments.run.store import Store
 
 
 def test_a_killed_worker_costs_no_result(tmp_path):
@@ -53,7 +53,7 @@ def test_a_cluster_gives_what_this_machine_gives(tmp_path, small_plan):
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://"])
 def test_an_unreachable_scheduler_is_refused_at_once(address, small_plan, tmp_path, monkeypatch):
-    monkeypatch.setattr("tcgp.experiments.run.runner.SECONDS_TO_CONNECT", 1.0)
+    monkeypatch.setattr("tcgp_experiments.run.runner.SECONDS_TO_CONNECT", 1.0)
     with pytest.raises(ExperimentError, match="no Dask scheduler answers") as caught:
         run([small_plan], Store(tmp_path), scheduler=address, progress=False)
     assert "\n" not in str(caught.value)

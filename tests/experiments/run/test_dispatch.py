@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from tcgp.experiments.plan.methods import Method
-from tcgp.experiments.plan.tasks import FixedTask, Row, RunTask
-from tcgp.experiments.run import dispatch
+from tcgp_experiments.plan.methods import Method
+from tcgp_experiments.plan.tasks import FixedTask, Row, RunTask
+from tcgp_experiments.run import dispatch
 
 GP = Method("GP", "gp")
 

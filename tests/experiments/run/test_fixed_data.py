@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from tcgp import fit_model, scoring
-from tcgp.experiments.plan import plans
-from tcgp.experiments.plan.methods import Method
-from tcgp.experiments.plan.tasks import Row
-from tcgp.experiments.run import problems
-from tcgp.experiments.run.fixed_data import score_rows
-from tcgp.experiments.run.tail_scores import tks_pit
 from tcgp.laws import GeneralizedNormal, Normal
 from tcgp.methods.published import OURS, PAPER
 from tcgp.models import Prediction
+from tcgp_experiments.plan import plans
+from tcgp_experiments.plan.methods import Method
+from tcgp_experiments.plan.tasks import Row
+from tcgp_experiments.run import problems
+from tcgp_experiments.run.fixed_data import score_rows
+from tcgp_experiments.run.tail_scores import tks_pit
 
 ROWS = (
     Row(0.25, Method("GP", "gp")),

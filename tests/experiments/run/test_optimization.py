@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from tcgp.experiments.plan.methods import PEER_NAMES, Method
-from tcgp.experiments.plan.tasks import RunTask
-from tcgp.experiments.run import optimization, peers, problems
-from tcgp.experiments.run.optimization import Levels, optimize
+from tcgp_experiments.plan.methods import PEER_NAMES, Method
+from tcgp_experiments.plan.tasks import RunTask
+from tcgp_experiments.run import optimization, peers, problems
+from tcgp_experiments.run.optimization import Levels, optimize
 
 GP, TCGP = Method("GP", "gp"), Method("tcGP", "tcgp")
 

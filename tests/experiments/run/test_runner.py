@@ -12,11 +12,11 @@ import types
 
 import pytest
 
-from tcgp.experiments.errors import ExperimentError
-from tcgp.experiments.plan import plans
-from tcgp.experiments.run import peers
-from tcgp.experiments.run.runner import Progress, run
-from tcgp.experiments.run.store import Store
+from tcgp_experiments.errors import ExperimentError
+from tcgp_experiments.plan import plans
+from tcgp_experiments.run import peers
+from tcgp_experiments.run.runner import Progress, run
+from tcgp_experiments.run.store import Store
 
 
 def results(root):
@@ -81,9 +81,9 @@ def test_a_run_killed_in_the_middle_is_resumed_without_repeating_anything(tmp_pa
 
 KILLED = """
 import sys
-from tcgp.experiments.plan import plans
-from tcgp.experiments.run.runner import run
-from tcgp.experiments.run.store import Store
+from tcgp_experiments.plan import plans
+from tcgp_experiments.run.runner import run
+from tcgp_experiments.run.store import Store
 plan = plans.get("methods", replicates=4, iterations=3, problems=("branin",), methods=("GP", "tcGP"))
 run([plan], Store(sys.argv[1]), jobs=1, progress=False)
 """

@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tcgp.experiments.errors import ExperimentError
-from tcgp.experiments.plan.methods import Method
-from tcgp.experiments.plan.tasks import RunTask
-from tcgp.experiments.run.store import Store
+from tcgp_experiments.errors import ExperimentError
+from tcgp_experiments.plan.methods import Method
+from tcgp_experiments.plan.tasks import RunTask
+from tcgp_experiments.run.store import Store
 
 
 def task(iterations=3):

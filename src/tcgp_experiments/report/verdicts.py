@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tcgp._typing import FloatArray
-from tcgp.experiments.plan.claims import Check, Claim
-from tcgp.experiments.report.blocks import Block, Heading, Items, Paragraph
-from tcgp.experiments.report.statistics import Paired
-from tcgp.experiments.report.titles import METRIC_TITLES, problem_title, threshold_title
+from tcgp_experiments.arrays import FloatArray
+from tcgp_experiments.plan.claims import Check, Claim
+from tcgp_experiments.report.blocks import Block, Heading, Items, Paragraph
+from tcgp_experiments.report.statistics import Paired
+from tcgp_experiments.report.titles import METRIC_TITLES, problem_title, threshold_title
 
 __all__ = ["Finding", "Lookup", "claim_blocks", "judge"]
 

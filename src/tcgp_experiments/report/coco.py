@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tcgp.experiments.errors import ExperimentError
-from tcgp.experiments.plan.plans import Plan
-from tcgp.experiments.plan.tasks import RunTask
-from tcgp.experiments.run.bbob import cocoex, is_bbob, open_bbob
-from tcgp.experiments.run.store import Store
+from tcgp_experiments.errors import ExperimentError
+from tcgp_experiments.plan.plans import Plan
+from tcgp_experiments.plan.tasks import RunTask
+from tcgp_experiments.run.bbob import cocoex, is_bbob, open_bbob
+from tcgp_experiments.run.store import Store
 
 __all__ = ["export"]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tcgp import __version__
-from tcgp._files import write_atomically
-from tcgp.experiments.errors import ExperimentError
-from tcgp.experiments.plan.tasks import Task
+from tcgp_experiments.errors import ExperimentError
+from tcgp_experiments.files import write_whole
+from tcgp_experiments.plan.tasks import Task
 
 __all__ = ["Store"]
 
@@ -49,7 +49,7 @@ class Store:
         text = json.dumps({"software": f"tcgp {__version__}", **payload}, allow_nan=False)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, text)
+            write_whole(path, text)
         except OSError as error:
             raise ExperimentError(
                 f"the result {str(path)!r} could not be written ({error.strerror}): nothing that was written "
@@ -62,7 +62,7 @@ class Store:
             self.root.mkdir(parents=True, exist_ok=True)
             # A name of its own, for shares may begin together.
             probe = self.root / f".{os.urandom(8).hex()}.probe"
-            write_atomically(probe, "x" * 4096)
+            write_whole(probe, "x" * 4096)
             probe.unlink()
             free = shutil.disk_usage(self.root).free
         except OSError as error:

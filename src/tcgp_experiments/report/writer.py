@@ -6,17 +6,17 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from tcgp._files import write_atomically
-from tcgp.experiments.errors import ExperimentError
-from tcgp.experiments.plan.plans import CalibrationPlan, OptimizationPlan, PicturePlan, Plan
-from tcgp.experiments.plan.tasks import Task
-from tcgp.experiments.report.blocks import Block, Code, Page, Paragraph, to_html
-from tcgp.experiments.report.figures import picture
-from tcgp.experiments.report.runs import optimization_page
-from tcgp.experiments.report.tables import table_page
-from tcgp.experiments.report.throughput import throughput_page
-from tcgp.experiments.run.store import Store
 from tcgp.plotting import plot_figure1
+from tcgp_experiments.errors import ExperimentError
+from tcgp_experiments.files import write_whole
+from tcgp_experiments.plan.plans import CalibrationPlan, OptimizationPlan, PicturePlan, Plan
+from tcgp_experiments.plan.tasks import Task
+from tcgp_experiments.report.blocks import Block, Code, Page, Paragraph, to_html
+from tcgp_experiments.report.figures import picture
+from tcgp_experiments.report.runs import optimization_page
+from tcgp_experiments.report.tables import table_page
+from tcgp_experiments.report.throughput import throughput_page
+from tcgp_experiments.run.store import Store
 
 __all__ = ["write_report"]
 
@@ -43,9 +43,9 @@ def write_report(plans: Sequence[Plan], store: Store, output: str | os.PathLike[
         directory.mkdir(parents=True, exist_ok=True)
         for page in pages:
             for name, content in page.files().items():
-                write_atomically(directory / name, content)
+                write_whole(directory / name, content)
         whole = directory / "report.html"
-        write_atomically(whole, to_html(pages, "The paper's experiments, reproduced with tcgp"))
+        write_whole(whole, to_html(pages, "The paper's experiments, reproduced with tcgp"))
     except OSError as error:
         raise ExperimentError(
             f"the report could not be written to {str(directory)!r} ({error.strerror}): choose another "

@@ -93,7 +93,7 @@ def printed_cell(table: dict[tuple[float, str], str], level: float, label: str, 
 
     Examples
     --------
-    >>> from tcgp.experiments.plan.published import TABLE1, printed_cell
+    >>> from tcgp_experiments.plan.published import TABLE1, printed_cell
     >>> printed_cell(TABLE1, 0.05, "tcGP", 3)
     Printed(text='1.8e3', value=1800.0, rounding=50.0)
     """

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from tcgp._typing import FloatArray
-from tcgp.experiments.errors import require
 from tcgp.problems import Problem
+from tcgp_experiments.arrays import FloatArray
+from tcgp_experiments.errors import require
 
 __all__ = ["PEERS", "check_installed"]
 

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tcgp._typing import FloatArray
-from tcgp.experiments.plan.claims import CLAIMS, Check
-from tcgp.experiments.plan.plans import DEFAULT_TARGET, TARGETS, OptimizationPlan
-from tcgp.experiments.report.blocks import Block, Code, Heading, Page, Paragraph, Table, to_csv
-from tcgp.experiments.report.curves import Curves, curves_of
-from tcgp.experiments.report.figures import draw, picture
-from tcgp.experiments.report.statistics import compare_pairs
-from tcgp.experiments.report.titles import problem_title
-from tcgp.experiments.report.verdicts import Lookup, claim_blocks
-from tcgp.experiments.run.store import Store
+from tcgp_experiments.arrays import FloatArray
+from tcgp_experiments.plan.claims import CLAIMS, Check
+from tcgp_experiments.plan.plans import DEFAULT_TARGET, TARGETS, OptimizationPlan
+from tcgp_experiments.report.blocks import Block, Code, Heading, Page, Paragraph, Table, to_csv
+from tcgp_experiments.report.curves import Curves, curves_of
+from tcgp_experiments.report.figures import draw, picture
+from tcgp_experiments.report.statistics import compare_pairs
+from tcgp_experiments.report.titles import problem_title
+from tcgp_experiments.report.verdicts import Lookup, claim_blocks
+from tcgp_experiments.run.store import Store
 
 __all__ = ["optimization_page"]
 

@@ -11,18 +11,17 @@ from typing import Any
 import numpy as np
 
 from tcgp import scoring
-from tcgp._threads import single_threaded
-from tcgp._typing import FloatArray
-from tcgp.experiments.plan.tasks import RunTask
-from tcgp.experiments.run import problems
-from tcgp.experiments.run.bbob import is_bbob
-from tcgp.experiments.run.peers import PEERS
-from tcgp.experiments.run.tail_scores import tks_pit
 from tcgp.methods.published import Choices
 from tcgp.models import Model
 from tcgp.optimizer import Optimizer
 from tcgp.problems import Problem
 from tcgp.sampling import SubsetSimulation, subset_simulation
+from tcgp_experiments.arrays import FloatArray
+from tcgp_experiments.plan.tasks import RunTask
+from tcgp_experiments.run import problems
+from tcgp_experiments.run.bbob import is_bbob
+from tcgp_experiments.run.peers import PEERS
+from tcgp_experiments.run.tail_scores import tks_pit
 
 __all__ = ["Levels", "optimize"]
 
@@ -43,7 +42,6 @@ class _Step:
     seconds: float
 
 
-@single_threaded
 def optimize(task: RunTask) -> dict[str, Any]:
     """Optimize from 10 d uniform points, and measure what the paper measures after each evaluation.
 
@@ -154,7 +152,7 @@ class Levels:
     --------
     >>> import numpy as np
     >>> from tcgp import problems
-    >>> from tcgp.experiments.run.optimization import Levels
+    >>> from tcgp_experiments.run.optimization import Levels
     >>> levels = Levels(problems.get("ackley4"), np.random.SeedSequence(0))
     >>> levels.log10_probability(15.0) < levels.log10_probability(20.0) < 0.0
     True

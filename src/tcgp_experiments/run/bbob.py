@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tcgp._typing import FloatArray
-from tcgp.experiments.errors import ExperimentError, require
 from tcgp.problems import Problem
+from tcgp_experiments.arrays import FloatArray
+from tcgp_experiments.errors import ExperimentError, require
 
 __all__ = [
     "ConstrainedProblem",

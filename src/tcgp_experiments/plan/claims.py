@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tcgp.experiments.plan.plans import FOUR_FUNCTIONS, LEVELS, TEN_FUNCTIONS
-from tcgp.experiments.plan.published import TABLE_PROBLEMS
+from tcgp_experiments.plan.plans import FOUR_FUNCTIONS, LEVELS, TEN_FUNCTIONS
+from tcgp_experiments.plan.published import TABLE_PROBLEMS
 
 __all__ = ["CLAIMS", "Check", "Claim", "lower", "similar"]
 

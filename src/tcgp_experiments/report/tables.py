@@ -9,17 +9,17 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from tcgp._typing import FloatArray
-from tcgp.experiments.plan.claims import CLAIMS, Check
-from tcgp.experiments.plan.plans import CalibrationPlan
-from tcgp.experiments.plan.published import METRICS, TABLE1, TABLE2, TABLE_PROBLEMS, Printed, printed_cell
-from tcgp.experiments.plan.tasks import Row
-from tcgp.experiments.report.blocks import Block, Code, Heading, Items, Page, Paragraph, Table, to_csv
-from tcgp.experiments.report.explanations import explanation
-from tcgp.experiments.report.statistics import Mean, Paired, mean_of
-from tcgp.experiments.report.titles import METRIC_TITLES, problem_title, threshold_title
-from tcgp.experiments.report.verdicts import Lookup, claim_blocks
-from tcgp.experiments.run.store import Store
+from tcgp_experiments.arrays import FloatArray
+from tcgp_experiments.plan.claims import CLAIMS, Check
+from tcgp_experiments.plan.plans import CalibrationPlan
+from tcgp_experiments.plan.published import METRICS, TABLE1, TABLE2, TABLE_PROBLEMS, Printed, printed_cell
+from tcgp_experiments.plan.tasks import Row
+from tcgp_experiments.report.blocks import Block, Code, Heading, Items, Page, Paragraph, Table, to_csv
+from tcgp_experiments.report.explanations import explanation
+from tcgp_experiments.report.statistics import Mean, Paired, mean_of
+from tcgp_experiments.report.titles import METRIC_TITLES, problem_title, threshold_title
+from tcgp_experiments.report.verdicts import Lookup, claim_blocks
+from tcgp_experiments.run.store import Store
 
 __all__ = ["Cell", "cells_of", "table_page"]
 

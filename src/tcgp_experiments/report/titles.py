@@ -27,7 +27,7 @@ def problem_title(name: str) -> str:
 
     Examples
     --------
-    >>> from tcgp.experiments.report.titles import problem_title
+    >>> from tcgp_experiments.report.titles import problem_title
     >>> problem_title("dixon-price4"), problem_title("ackley10")
     ('Dixon–Price 4', 'Ackley 10')
     """

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tcgp import problems as catalogue
-from tcgp._typing import FloatArray
-from tcgp.experiments.errors import ExperimentError
-from tcgp.experiments.plan.tasks import ROOT_SEED
-from tcgp.experiments.run.bbob import bbob_problem, is_bbob
 from tcgp.problems import Problem
+from tcgp_experiments.arrays import FloatArray
+from tcgp_experiments.errors import ExperimentError
+from tcgp_experiments.plan.tasks import ROOT_SEED
+from tcgp_experiments.run.bbob import bbob_problem, is_bbob
 
 __all__ = ["Streams", "get", "streams", "uniform_points"]
 
@@ -48,7 +48,7 @@ def streams(problem: str, replicate: int) -> Streams:
 
     Examples
     --------
-    >>> from tcgp.experiments.run.problems import streams
+    >>> from tcgp_experiments.run.problems import streams
     >>> streams("ackley4", 0).design.generate_state(1) == streams("ackley4", 0).design.generate_state(1)
     array([ True])
     """

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
-from tcgp._typing import ArrayLike, FloatArray
+from tcgp_experiments.arrays import FloatArray
 
 __all__ = ["Mean", "Paired", "band", "compare_pairs", "mean_of"]
 
@@ -30,7 +31,7 @@ def mean_of(values: ArrayLike) -> Mean:
 
     Examples
     --------
-    >>> from tcgp.experiments.report.statistics import mean_of
+    >>> from tcgp_experiments.report.statistics import mean_of
     >>> mean_of([1.0, 2.0, 3.0])
     Mean(value=2.0, error=0.577..., n=3)
     """
@@ -81,7 +82,7 @@ def compare_pairs(a: ArrayLike, b: ArrayLike) -> Paired:
 
     Examples
     --------
-    >>> from tcgp.experiments.report.statistics import compare_pairs
+    >>> from tcgp_experiments.report.statistics import compare_pairs
     >>> comparison = compare_pairs([1e-3, 1e-4, 1e-2, 1e-5, 1e-3, 1e-4], [1e-2, 1e-3, 1e-1, 1e-3, 1e-2, 1e-1])
     >>> comparison.log_ratio, comparison.wins, round(comparison.p_value, 3)
     (-1.0, 1.0, 0.031)

@@ -6,9 +6,11 @@ import logging
 import time
 from typing import Any, NamedTuple
 
-from tcgp.experiments.plan.tasks import FixedTask, Task
-from tcgp.experiments.run.fixed_data import score_rows
-from tcgp.experiments.run.optimization import optimize
+from threadpoolctl import threadpool_limits
+
+from tcgp_experiments.plan.tasks import FixedTask, Task
+from tcgp_experiments.run.fixed_data import score_rows
+from tcgp_experiments.run.optimization import optimize
 
 __all__ = ["Attempt", "attempt", "compute"]
 
@@ -24,10 +26,14 @@ class Attempt(NamedTuple):
 
 def compute(task: Task) -> dict[str, Any]:
     """The result of a task, as plain JSON."""
-    result = (
-        score_rows(task.problem, task.replicate, task.rows) if isinstance(task, FixedTask) else optimize(task)
-    )
-    return {"spec": task.spec, **result}
+    with threadpool_limits(limits=1):  # tasks are computed side by side
+        return {"spec": task.spec, **_result(task)}
+
+
+def _result(task: Task) -> dict[str, Any]:
+    if isinstance(task, FixedTask):
+        return score_rows(task.problem, task.replicate, task.rows)
+    return optimize(task)
 
 
 def attempt(task: Task) -> Attempt:

@@ -9,13 +9,7 @@ from typing import Any
 import numpy as np
 
 from tcgp import scoring
-from tcgp._threads import single_threaded
-from tcgp._typing import FloatArray
 from tcgp.calibration import empirical_quantile
-from tcgp.experiments.plan.methods import Method
-from tcgp.experiments.plan.tasks import FixedTask, Row
-from tcgp.experiments.run import problems
-from tcgp.experiments.run.tail_scores import tks_pit
 from tcgp.gp.interpolator import Interpolator
 from tcgp.gp.selection import LONGEST, SHORTEST
 from tcgp.methods import RECIPES
@@ -24,6 +18,11 @@ from tcgp.methods.published import Choices
 from tcgp.models import Prediction
 from tcgp.problems import Problem
 from tcgp.sampling import SubsetSimulation, subset_simulation
+from tcgp_experiments.arrays import FloatArray
+from tcgp_experiments.plan.methods import Method
+from tcgp_experiments.plan.tasks import FixedTask, Row
+from tcgp_experiments.run import problems
+from tcgp_experiments.run.tail_scores import tks_pit
 
 __all__ = ["score_rows"]
 
@@ -31,7 +30,6 @@ N_TEST = 4000  # uniform points, for twCRPS, occurrence and KS-PIT
 N_TAIL = 4000  # particles below the threshold, for tKS-PIT
 
 
-@single_threaded
 def score_rows(problem_name: str, replicate: int, rows: Sequence[Row]) -> dict[str, Any]:
     """Fit the models of all rows to one data set of 30 d uniform points, and score them on test points.
 
@@ -59,9 +57,9 @@ def score_rows(problem_name: str, replicate: int, rows: Sequence[Row]) -> dict[s
 
     Examples
     --------
-    >>> from tcgp.experiments.run.fixed_data import score_rows
-    >>> from tcgp.experiments.plan.methods import Method
-    >>> from tcgp.experiments.plan.tasks import Row
+    >>> from tcgp_experiments.run.fixed_data import score_rows
+    >>> from tcgp_experiments.plan.methods import Method
+    >>> from tcgp_experiments.plan.tasks import Row
     >>> result = score_rows("goldstein-price", 0, [Row(0.25, Method("GP", "gp"))])
     >>> 0.0 < result["rows"][0]["tks_pit"] < 1.0
     True

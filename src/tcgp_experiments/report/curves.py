@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from tcgp._typing import FloatArray
-from tcgp.experiments.plan.plans import OptimizationPlan, Plan
-from tcgp.experiments.plan.tasks import RunTask
-from tcgp.experiments.report.statistics import FLOOR, band
-from tcgp.experiments.run import problems
-from tcgp.experiments.run.store import Store
+from tcgp_experiments.arrays import FloatArray
+from tcgp_experiments.plan.plans import OptimizationPlan, Plan
+from tcgp_experiments.plan.tasks import RunTask
+from tcgp_experiments.report.statistics import FLOOR, band
+from tcgp_experiments.run import problems
+from tcgp_experiments.run.store import Store
 
 __all__ = ["Curves", "as_far_as_run", "curves_of"]
 

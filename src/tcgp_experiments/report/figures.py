@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tcgp._typing import FloatArray
-from tcgp.experiments.errors import require
-from tcgp.experiments.plan.published import METRICS
-from tcgp.experiments.report.blocks import Picture
-from tcgp.experiments.report.curves import Curves
-from tcgp.experiments.report.titles import METRIC_TITLES, problem_title
+from tcgp_experiments.arrays import FloatArray
+from tcgp_experiments.errors import require
+from tcgp_experiments.plan.published import METRICS
+from tcgp_experiments.report.blocks import Picture
+from tcgp_experiments.report.curves import Curves
+from tcgp_experiments.report.titles import METRIC_TITLES, problem_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -18,13 +18,13 @@ from typing import TextIO
 
 from threadpoolctl import threadpool_limits
 
-from tcgp.experiments.errors import ExperimentError, require
-from tcgp.experiments.plan.plans import Plan
-from tcgp.experiments.plan.tasks import RunTask, Task
-from tcgp.experiments.run import problems
-from tcgp.experiments.run.dispatch import Attempt, attempt
-from tcgp.experiments.run.peers import check_installed
-from tcgp.experiments.run.store import Store
+from tcgp_experiments.errors import ExperimentError, require
+from tcgp_experiments.plan.plans import Plan
+from tcgp_experiments.plan.tasks import RunTask, Task
+from tcgp_experiments.run import problems
+from tcgp_experiments.run.dispatch import Attempt, attempt
+from tcgp_experiments.run.peers import check_installed
+from tcgp_experiments.run.store import Store
 
 __all__ = ["Progress", "Summary", "run"]
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tcgp.experiments.plan.plans import PLANS, CalibrationPlan, OptimizationPlan
-from tcgp.experiments.plan.tasks import RunTask
-from tcgp.experiments.report.blocks import Block, Page, Paragraph, Table, to_csv
-from tcgp.experiments.report.titles import problem_title
-from tcgp.experiments.run.store import Store
+from tcgp_experiments.plan.plans import PLANS, CalibrationPlan, OptimizationPlan
+from tcgp_experiments.plan.tasks import RunTask
+from tcgp_experiments.report.blocks import Block, Page, Paragraph, Table, to_csv
+from tcgp_experiments.report.titles import problem_title
+from tcgp_experiments.run.store import Store
 
 __all__ = ["throughput_page"]
 

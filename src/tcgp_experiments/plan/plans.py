@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tcgp.experiments.errors import ExperimentError
-from tcgp.experiments.plan.methods import Method
-from tcgp.experiments.plan.published import METRICS, TABLE_PROBLEMS
-from tcgp.experiments.plan.tasks import FixedTask, Row, RunTask
 from tcgp.methods.published import PAPER
+from tcgp_experiments.errors import ExperimentError
+from tcgp_experiments.plan.methods import Method
+from tcgp_experiments.plan.published import METRICS, TABLE_PROBLEMS
+from tcgp_experiments.plan.tasks import FixedTask, Row, RunTask
 
 __all__ = [
     "DEFAULT_TARGET",
@@ -356,7 +356,7 @@ def get(
     replicates, iterations : int, optional
         Other numbers than the plan's.
     problems : tuple of str, optional
-        Other problems: any that `tcgp.experiments.run.problems.get` knows.
+        Other problems: any that `tcgp_experiments.run.problems.get` knows.
     methods : tuple of str, optional
         Other methods: labels of the plan's own, names of `tcgp.fit_model` with options as in
         ``"tcgp:delta=0.1"``, or peers such as ``"peer:botorch"``. A leading ``"+"`` in the first keeps the
@@ -373,7 +373,7 @@ def get(
 
     Examples
     --------
-    >>> from tcgp.experiments.plan import plans
+    >>> from tcgp_experiments.plan import plans
     >>> plan = plans.get("methods", replicates=2, iterations=10, methods=("GP", "tcgp:delta=0.1"))
     >>> len(list(plan.tasks()))
     16

@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tcgp.experiments.errors import ExperimentError
 from tcgp.methods.portfolio import METHODS, check_method, options_of
 from tcgp.methods.published import Choices, choices_of
+from tcgp_experiments.errors import ExperimentError
 
 __all__ = ["PEER_NAMES", "Method"]
 
 PEER = "peer:"
 
-# The libraries that `tcgp.experiments.run.peers` can run.
+# The libraries that `tcgp_experiments.run.peers` can run.
 PEER_NAMES = ("botorch", "optuna", "skopt", "smt", "egobox", "trego", "hebo")
 
 # Options that came later, with the value that changes nothing: results made before them stay valid.
@@ -98,7 +98,7 @@ class Method:
 
         Examples
         --------
-        >>> from tcgp.experiments.plan.methods import Method
+        >>> from tcgp_experiments.plan.methods import Method
         >>> Method.parse("tcgp:delta=0.1").slug
         'tcgp,delta=0.1'
         """

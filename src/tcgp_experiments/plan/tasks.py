@@ -1,6 +1,6 @@
 """One piece of an experiment: what it computes, where its result lies, and whether a stored result will do.
 
-A task is plain data and can be sent to another process; `tcgp.experiments.run.dispatch` computes it.
+A task is plain data and can be sent to another process; `tcgp_experiments.run.dispatch` computes it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tcgp.experiments.plan.methods import Method
+from tcgp_experiments.plan.methods import Method
 
 __all__ = ["ROOT_SEED", "FixedTask", "Row", "RunTask", "Task"]
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tcgp import scoring
-from tcgp._typing import FloatArray
 from tcgp.laws import GeneralizedNormal
 from tcgp.methods.published import Choices
 from tcgp.models import Prediction
+from tcgp_experiments.arrays import FloatArray
 
 __all__ = ["tks_pit"]
 

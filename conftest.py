@@ -14,6 +14,14 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # No test cuts the power: to wait until a file is on the disk itself would only cost time.
 os.fsync = lambda file: None
 
+# Hosts that are not installed everywhere: without one the doctests of its bridge cannot be collected.
+OPTIONAL = {"gest": "gest_api"}
+collect_ignore = [
+    f"src/tcgp/integrations/{module}.py"
+    for module, host in OPTIONAL.items()
+    if not importlib.util.find_spec(host)
+]
+
 NO_COCO = "needs COCO: pip install coco-experiment (a C compiler, where it has no wheel)"
 
 

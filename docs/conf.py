@@ -53,7 +53,17 @@ autodoc_default_options = {"members": True}
 autosummary_generate = False
 # The hosts of the bridges are large, and their documentation is elsewhere.
 sys.modules["ax.storage.json_store.registry"] = types.SimpleNamespace(CORE_DECODER_REGISTRY={})  # type: ignore[assignment]
-autodoc_mock_imports = ["ax", "botorch", "cocoex", "gpytorch", "ioh", "optuna", "sklearn", "torch"]
+autodoc_mock_imports = [
+    "ax",
+    "botorch",
+    "cocoex",
+    "gest_api",
+    "gpytorch",
+    "ioh",
+    "optuna",
+    "sklearn",
+    "torch",
+]
 # Autodoc mocks them while it imports a module of ours, and imports them in earnest to look for the sources of members.
 mocked = mock(autodoc_mock_imports)
 mocked.__enter__()
@@ -63,9 +73,9 @@ nitpick_ignore_regex = [
     # What docstrings mention of other packages, of the standard library, and of ourselves beside the public names.
     (
         "py:.*",
-        r"(numpy|scipy|matplotlib|concurrent|pathlib|os|optuna|dataclasses|sklearn|ax|botorch|torch)\b.*",
+        r"(numpy|scipy|matplotlib|concurrent|pathlib|os|optuna|dataclasses|sklearn|ax|botorch|torch|gest_api)\b.*",
     ),
-    ("py:obj", r"[a-z_]+|Posterior|SingleTaskGP|Standardize|CRITERIA"),
+    ("py:obj", r"[a-z_]+|Posterior|SingleTaskGP|Standardize|CRITERIA|VOCS"),
     ("py:func", r"tcgp\.sampling\.particles\.move"),
 ]
 

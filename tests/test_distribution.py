@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 import tcgp
 
 ROOT = Path(__file__).parents[1]
-EXTRAS = ("plot", "experiments", "optuna", "botorch", "sklearn", "ax", "coco")
+EXTRAS = ("plot", "experiments", "optuna", "botorch", "sklearn", "ax", "gest", "coco")
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,11 @@ def test_it_works_with_what_it_declares(
     (wheel,) = distributions.glob("*.whl")
     own = zipfile.Path(wheel, f"tcgp-{tcgp.__version__}.dist-info/")
     extras = {extra} - {""}
-    for needed in _closure({"tcgp": metadata.PathDistribution(own)}, "tcgp", extras) - {"tcgp"}:
+    try:
+        closure = _closure({"tcgp": metadata.PathDistribution(own)}, "tcgp", extras)
+    except metadata.PackageNotFoundError as error:
+        pytest.skip(f"not installed here: {error.name}")
+    for needed in closure - {"tcgp"}:
         _link(metadata.distribution(needed), tmp_path)
     smoke = [str(environment), str(ROOT / "tools/smoke.py"), *extras]
     env = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}

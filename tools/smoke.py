@@ -1,6 +1,6 @@
 """A few seconds with an installed tcgp: does the core work, and each extra that is named?
 
-python tools/smoke.py [plot] [experiments] [optuna] [botorch] [sklearn] [ax] [coco]
+python tools/smoke.py [plot] [experiments] [optuna] [botorch] [sklearn] [ax] [gest] [coco]
 """
 
 from __future__ import annotations
@@ -97,6 +97,18 @@ def ax() -> None:
     assert len(node.trace) == 1
 
 
+def gest() -> None:
+    from gest_api.vocs import VOCS
+
+    from tcgp.integrations.gest import TailCalibratedGenerator
+
+    vocs = VOCS(variables={"x": [-1.0, 1.0]}, objectives={"f": "MINIMIZE"})
+    generator = TailCalibratedGenerator(vocs, rng=0)
+    for _ in range(8):
+        generator.ingest([{**point, "f": (point["x"] - 0.3) ** 2} for point in generator.suggest()])
+    assert generator.optimizer.result().fun < 0.05
+
+
 def coco() -> None:
     import cocoex
 
@@ -117,6 +129,7 @@ EXTRAS = {
     "botorch": botorch,
     "sklearn": sklearn,
     "ax": ax,
+    "gest": gest,
     "coco": coco,
 }
 

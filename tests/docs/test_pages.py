@@ -29,6 +29,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+# Pages that need more than what `make test` installs everywhere.
+NEEDS = {"bridges/gest.md": ("xopt",), "bridges/libensemble.md": ("libensemble", "optimas")}
 PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "examples/simulator/README.md"])
 
 # Prose for Sphinx: nothing in them runs.
@@ -128,6 +130,10 @@ def test_every_block_of_the_page_runs(
 ) -> None:
     if page == DOCS / "bridges/coco.md":
         request.getfixturevalue("cocoex")  # skips where COCO is not installed
+    for package in NEEDS.get(
+        page.relative_to(ROOT / "docs").as_posix() if page.is_relative_to(DOCS) else "", ()
+    ):
+        pytest.importorskip(package, reason=f"the page needs {package}")
     # What a clone has, where the pages say that a command is run in it.
     shutil.copytree(
         ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("*.tcgp", "suspension")

@@ -253,7 +253,7 @@ def test_constraints_on_steps_of_any_size_are_those_of_ax():
     read = Parameters(SearchSpace([shares, sizes], [constraint]))
     points = list(read.space.points())
     allowed = Region(read.space, read.constraints).allows(points)
-    assert allowed.tolist() == [constraint.check(read.from_point(x)) for x in points]
+    assert allowed.tolist() == [constraint.check(read.values_at(x)) for x in points]
     assert 0 < allowed.sum() < len(points) == 55
 
 
@@ -261,7 +261,7 @@ def test_rounding_to_digits_does_not_lead_across_a_parameter_constraint():
     parameters = [RangeParameter(name, ParameterType.FLOAT, 0.0, 1.0, digits=1) for name in "xy"]
     read = Parameters(SearchSpace(parameters, [ParameterConstraint("x + y <= 0.55")]))
     region = Region(read.space, read.constraints)
-    points = [read.from_point(x) for x in region.sample(200, np.random.default_rng(0))]
+    points = [read.values_at(x) for x in region.sample(200, np.random.default_rng(0))]
     assert all(point["x"] + point["y"] <= 0.55 for point in points)
     assert {point["x"] for point in points} == {0.0, 0.1, 0.2, 0.3, 0.4, 0.5}
 
@@ -299,7 +299,7 @@ def test_parameters_with_digits_are_never_repeated(log_scale):
 def test_digits_leave_the_rounded_values_only(parameter, values):
     read = Parameters(SearchSpace([parameter]))
     points = list(read.space.points())
-    assert [read.from_point(x)["x"] for x in points] == values
+    assert [read.values_at(x)["x"] for x in points] == values
     assert [read.point_of({"x": value}) for value in values] == points
     assert (
         read.point_of({"x": values[0] + 0.04}) == points[0]
@@ -318,7 +318,7 @@ def test_constraints_on_rounded_values_are_those_of_ax():
     read = Parameters(SearchSpace(parameters, [constraint]))
     points = list(read.space.points())
     allowed = Region(read.space, read.constraints).allows(points)
-    assert allowed.tolist() == [constraint.check(read.from_point(x)) for x in points]
+    assert allowed.tolist() == [constraint.check(read.values_at(x)) for x in points]
     assert allowed.sum() == 36
 
 

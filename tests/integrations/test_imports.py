@@ -7,7 +7,14 @@ import sys
 
 import pytest
 
-HOSTS = {"ax": "ax-platform", "botorch": "botorch", "optuna": "optuna", "sklearn": "scikit-learn"}
+# The bridge, the module of its host, and what is to be installed.
+HOSTS = [
+    ("ax", "ax", "ax-platform"),
+    ("botorch", "botorch", "botorch"),
+    ("gest", "gest_api", "gest-api"),
+    ("optuna", "optuna", "optuna"),
+    ("sklearn", "sklearn", "scikit-learn"),
+]
 
 
 def _python(code):
@@ -15,7 +22,7 @@ def _python(code):
 
 
 def test_importing_the_package_imports_no_host():
-    hosts = ("ax", "botorch", "cocoex", "ioh", "optuna", "sklearn", "torch")
+    hosts = ("ax", "botorch", "cocoex", "gest_api", "ioh", "optuna", "sklearn", "torch")
     done = _python(
         "import sys, tcgp, tcgp.integrations.coco\n"
         f"print([host for host in {hosts!r} if host in sys.modules])"
@@ -23,8 +30,8 @@ def test_importing_the_package_imports_no_host():
     assert done.stdout.strip() == "[]", done.stderr
 
 
-@pytest.mark.parametrize("bridge", HOSTS)
-def test_a_missing_host_is_named_with_the_way_to_install_it(bridge):
-    done = _python(f"import sys; sys.modules[{bridge!r}] = None\nimport tcgp.integrations.{bridge}")
+@pytest.mark.parametrize(("bridge", "module", "package"), HOSTS)
+def test_a_missing_host_is_named_with_the_way_to_install_it(bridge, module, package):
+    done = _python(f"import sys; sys.modules[{module!r}] = None\nimport tcgp.integrations.{bridge}")
     assert done.returncode == 1
-    assert f"pip install '{HOSTS[bridge]}>=" in done.stderr.splitlines()[-1]
+    assert f"pip install '{package}>=" in done.stderr.splitlines()[-1]

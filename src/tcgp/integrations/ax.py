@@ -13,18 +13,17 @@ from typing import Any
 import numpy as np
 
 from tcgp.expressions import parse_constraint
-from tcgp.integrations.stateless import ask, told
+from tcgp.integrations import _host
+from tcgp.integrations._host import Status, Trials
+from tcgp.integrations.stateless import ask
 from tcgp.optimizer import Settings, SpaceExhausted, check_positive_integer, check_seed
 from tcgp.record.history import Evaluation
 from tcgp.space import (
     LARGEST_RANGE,
     ON_STEP,
-    Categorical,
-    Dimension,
     Integer,
     Point,
     Real,
-    Space,
     parameter_names,
 )
 
@@ -183,23 +182,20 @@ class TailCalibratedNode(ExternalGenerationNode):
         means: dict[tuple[int, str], dict[str, float]] = {}
         for row in data.df.itertuples():
             means.setdefault((row.trial_index, row.arm_name), {})[row.metric_name] = row.mean
-        evaluations, unanswered = [], []
+        trials = Trials(parameters)
         for index, trial in experiment.trials.items():
             abandoned = {arm.name for arm in trial.abandoned_arms}  # of a batch that is completed, too
             for arm in trial.arms:
-                x = parameters.point_of(arm.parameters)
-                if x is None:
-                    continue
                 outcomes = means.get((index, arm.name), {})
                 if trial.status.is_failed:
-                    evaluations.append(told(x, None, reason="the trial failed"))
+                    trials.add(arm.parameters, Status.FAILED, reason="the trial failed")
                 elif trial.status.is_completed and metric in outcomes and arm.name not in abandoned:
                     excesses = [_excess(limit, outcomes) for limit in limits]
-                    evaluations.append(told(x, sign * outcomes[metric], excesses))
+                    trials.add(arm.parameters, Status.DONE, sign * outcomes[metric], excesses)
                 else:
-                    unanswered.append(x)
+                    trials.add(arm.parameters, Status.PENDING)
         self._parameters, self._n_limits = parameters, len(limits)
-        self.evaluations, self._unanswered = evaluations, unanswered
+        self.evaluations, self._unanswered = trials.evaluations, trials.pending
 
     def get_next_candidate(self, pending_parameters: list[TParameterization]) -> TParameterization:
         """Return the next point, given the pending points."""
@@ -236,13 +232,13 @@ class TailCalibratedNode(ExternalGenerationNode):
         self.state = state or self.state
         if proposal.trace is not None:
             self.trace.append(proposal.trace)
-        return parameters.from_point(proposal.x)
+        return parameters.values_at(proposal.x)
 
 
 CORE_DECODER_REGISTRY["TailCalibratedNode"] = TailCalibratedNode
 
 
-class Parameters:
+class Parameters(_host.Parameters):
     """An Ax search space as a `Space`: choices and steps are numbered, fixed and derived parameters are omitted."""
 
     def __init__(self, search_space: SearchSpace) -> None:
@@ -253,7 +249,7 @@ class Parameters:
         self.search_space = search_space
         kinds = (RangeParameter, ChoiceParameter)
         self.free = {name: p for name, p in search_space.parameters.items() if isinstance(p, kinds)}
-        self.space = Space([_dimension(parameter) for parameter in self.free.values()])
+        super().__init__({name: _parameter(parameter) for name, parameter in self.free.items()})
         self.constraints = [
             c for constraint in search_space.parameter_constraints for c in self._known(constraint)
         ]
@@ -285,20 +281,14 @@ class Parameters:
     def _check(self, constraint: ParameterConstraint) -> Callable[[Point], bool]:
         """Ax's own check of a constraint at a point, given only the parameters that the constraint involves."""
         order = list(self.free)
-        involved = [(name, order.index(name), self.free[name]) for name in constraint.constraint_dict]
-        return lambda x: constraint.check({name: _value(parameter, x[i]) for name, i, parameter in involved})
+        involved = [
+            (name, order.index(name), self.parameters[name].value) for name in constraint.constraint_dict
+        ]
+        return lambda x: constraint.check({name: value(x[i]) for name, i, value in involved})
 
-    def point_of(self, values: Mapping[str, Any]) -> Point | None:
-        """Return the point of a parameterization, or None if it is outside the space."""
-        try:
-            return self.space.check([_coordinate(p, values[name]) for name, p in self.free.items()])
-        except (KeyError, TypeError, ValueError):
-            return None
-
-    def from_point(self, x: Point) -> TParameterization:
+    def values_at(self, x: Point) -> TParameterization:
         """Return the complete parameterization at a point, in Ax's order."""
-        pairs = zip(self.free.items(), x, strict=True)
-        values = {name: _value(parameter, coordinate) for (name, parameter), coordinate in pairs}
+        values = super().values_at(x)
         for name, parameter in self.search_space.parameters.items():
             if isinstance(parameter, FixedParameter):
                 values[name] = parameter.value
@@ -308,24 +298,26 @@ class Parameters:
         return {name: values[name] for name in self.search_space.parameters}
 
 
-def _dimension(parameter: Parameter) -> Dimension:
-    """Return the dimension that represents a parameter."""
+def _parameter(parameter: RangeParameter | ChoiceParameter) -> _host.Parameter:
+    """Return what represents a parameter: choices and steps are numbered."""
     if parameter.is_fidelity or getattr(parameter, "is_task", False):
         raise UnsupportedError(
             f"TailCalibratedNode handles no fidelity or task parameters: {parameter.name!r}"
         )
     if isinstance(parameter, ChoiceParameter):
-        n = len(parameter.values)
-        return Integer(0, n - 1) if _is_stepped(parameter) else Categorical(range(n))
+        return _host.choice(parameter.values, ordered=_is_stepped(parameter))
     if parameter.logit_scale:
         raise UnsupportedError(f"TailCalibratedNode handles no logit scale: {parameter.name!r}")
-    if parameter.python_type is int:
-        return Integer(parameter.lower, parameter.upper, log=parameter.log_scale)
+    low, high, log, cast = parameter.lower, parameter.upper, parameter.log_scale, parameter.cast
     step = _step(parameter)
-    if step is not None:
-        low, high = (_place(bound, step) for bound in (parameter.lower, parameter.upper))
-        return Integer(low, high, log=parameter.log_scale)
-    return Real(parameter.lower, parameter.upper, log=parameter.log_scale)
+    if step is None:
+        kind = Integer if parameter.python_type is int else Real
+        return _host.Parameter(kind(low, high, log=log), value=cast)
+    return _host.Parameter(  # `cast` rounds to the digits, as Ax does
+        Integer(_place(low, step), _place(high, step), log=log),
+        lambda value: _place(cast(value), step),
+        lambda place: cast(place * step),
+    )
 
 
 def _is_stepped(parameter: ChoiceParameter) -> bool:
@@ -353,24 +345,6 @@ def _place(value: float, step: float) -> int:
     ):  # far from 0 the quotient itself is rounded
         raise ValueError(f"{value!r} is not a multiple of {step!r}")
     return place
-
-
-def _coordinate(parameter: Parameter, value: Any) -> Any:
-    """Convert a value to the units of its dimension; the inverse of `_value`."""
-    if isinstance(parameter, ChoiceParameter):
-        return parameter.values.index(value)
-    step = _step(parameter)
-    return value if step is None else _place(parameter.cast(value), step)  # rounds, as Ax does
-
-
-def _value(parameter: Parameter, coordinate: Any) -> Any:
-    """Convert a coordinate to Ax's value."""
-    if isinstance(parameter, ChoiceParameter):
-        return parameter.values[coordinate]
-    step = _step(parameter)
-    return parameter.cast(
-        coordinate if step is None else coordinate * step
-    )  # rounds to the parameter's digits
 
 
 def _formula(parameter: Parameter, name: str) -> str:

@@ -7,10 +7,9 @@ problem.
 from __future__ import annotations
 
 import csv
-import inspect
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
@@ -18,8 +17,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 
 from tcgp._arrays import as_generator
-from tcgp._text import did_you_mean
 from tcgp._typing import RandomState
+from tcgp.integrations._host import check_names
 from tcgp.optimizer import Optimizer, Settings, SpaceExhausted, check_positive_integer
 from tcgp.record.settings import default_size
 from tcgp.space import Integer, Point, Real, Space
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Solver", "solve"]
 
+DETERMINED = "space", "objective", "maximize"
 COLUMNS = ("problem", "evaluation", "value", "best", "beta", "lambda", "threshold")
 
 
@@ -114,7 +114,7 @@ class Solver:
         check_positive_integer("budget", budget)
         if n_initial is not None:
             check_positive_integer("n_initial", n_initial)
-        _check_names(options)
+        check_names("Solver", options, DETERMINED)
         self.budget = budget
         self.log = log
         self.n_initial = n_initial
@@ -226,18 +226,6 @@ def _goals(task: _Task, constraints: Any) -> dict[str, Any]:
     given = list(constraints) if isinstance(constraints, list | tuple) else [constraints]
     objective = "value" if limits else None
     return {"objective": objective, "maximize": task.maximize, "constraints": [*limits, *given]}
-
-
-def _check_names(options: Iterable[str]) -> None:
-    """Refuse arguments that the optimizer does not have, and those that the problem determines."""
-    known = set(inspect.signature(Optimizer).parameters) - {"space", "n_initial", "rng"}
-    for name in options:
-        if name in ("objective", "maximize"):
-            raise TypeError(
-                f"Solver takes no {name!r}: the problem determines its objective and its direction"
-            )
-        if name not in known:
-            raise TypeError(f"Solver has no argument {name!r}{did_you_mean(name, known)}")
 
 
 def _answer(value: float, limits: Sequence[float]) -> float | dict[str, float]:

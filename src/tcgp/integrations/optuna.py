@@ -23,11 +23,13 @@ from typing import Any
 
 import numpy as np
 
+from tcgp.integrations import _host
+from tcgp.integrations._host import Parameter, Status, Trials
 from tcgp.integrations._repeats import best_repeat
-from tcgp.integrations.stateless import ask, told
+from tcgp.integrations.stateless import ask
 from tcgp.optimizer import Settings, SpaceExhausted, check_positive_integer, check_seed
 from tcgp.record.history import SAME_POINT, Proposal
-from tcgp.space import LARGEST_RANGE, Categorical, Dimension, Integer, Point, Real, Space
+from tcgp.space import LARGEST_RANGE, Categorical, Integer, Point, Real
 
 try:
     from optuna.distributions import (
@@ -228,7 +230,7 @@ class TailCalibratedSampler(BaseSampler):
             except SpaceExhausted:
                 logger.info("trial %d repeats a point: no other is left", trial.number)
                 (x,) = parameters.space.sample(1, np.random.default_rng(seed))
-                return parameters.from_point(x)
+                return parameters.values_at(x)
             log.write(POINT, parameters.to_internal(proposal.x))
             settled = proposal.source == REPEAT or self.settle(study, trial, parameters, proposal.x)
         log.write(SETTLED, True)
@@ -237,7 +239,7 @@ class TailCalibratedSampler(BaseSampler):
         # The user chose a part of an enqueued point, so that the diagnostics would be those of another.
         if not trial.system_attrs.get("fixed_params"):
             self._show(study, log, proposal)
-        return parameters.from_point(proposal.x)
+        return parameters.values_at(proposal.x)
 
     def propose_point(
         self, study: Study, parameters: Parameters, others: Sequence[FrozenTrial], seed: int
@@ -249,20 +251,16 @@ class TailCalibratedSampler(BaseSampler):
         sign = _sign(study)
         complete = [other for other in others if other.state == TrialState.COMPLETE]
         limits = sorted({key for other in complete for key in constraints_of(other)})
-        evaluations, pending = [], []
+        trials = Trials(parameters)
         for other in others:
-            x = parameters.point_of(other)
-            if x is None:
-                continue
+            values = parameters.values_of(other)
             if other.state == TrialState.COMPLETE:
-                excesses = constraints_of(other)
-                known = [excesses.get(key, math.nan) for key in limits]
-                evaluations.append(told(x, sign * other.values[0], known))
-            elif other.state == TrialState.FAIL:
-                evaluations.append(told(x, None))
+                excesses = [constraints_of(other).get(key, math.nan) for key in limits]
+                trials.add(values, Status.DONE, sign * other.values[0], excesses)
             else:
-                pending.append(x)
-        names = [*parameters.names, *(f"{CONSTRAINTS}:{key}" for key in limits)]
+                trials.add(values, Status.FAILED if other.state == TrialState.FAIL else Status.PENDING)
+        evaluations = trials.evaluations
+        names = [*parameters.distributions, *(f"{CONSTRAINTS}:{key}" for key in limits)]
         state = latest_state(others, names, n=len(evaluations))
         again = None
         if len(evaluations) >= self._settings["n_initial"] and parameters.may_repeat(complete):
@@ -275,7 +273,7 @@ class TailCalibratedSampler(BaseSampler):
             proposal, new = ask(
                 parameters.space,
                 evaluations,
-                pending,
+                trials.pending,
                 seed=seed,
                 state=state,
                 settings=self._settings,
@@ -340,39 +338,29 @@ class TailCalibratedSampler(BaseSampler):
                 log.show(f"tcgp:{names.get(name, name)}", value)
 
 
-class Parameters:
+class Parameters(_host.Parameters):
     """A search space of Optuna as a `Space`; steps and choices are represented by their index."""
 
     def __init__(self, search_space: Mapping[str, BaseDistribution]) -> None:
-        self.distributions = {
-            name: distribution
-            for name, distribution in sorted(search_space.items())
-            if _dimension(distribution) is not None
-        }
-        self.names = list(self.distributions)
-        self.space = Space([_dimension(distribution) for distribution in self.distributions.values()])
-
-    def from_point(self, x: Point) -> dict[str, Any]:
-        """Return the parameter values at a point."""
-        items = zip(self.distributions.items(), x, strict=True)
-        return {name: value_of(distribution, value) for (name, distribution), value in items}
+        pairs = ((name, d, parameter_of(d)) for name, d in sorted(search_space.items()))
+        found = [(name, d, parameter) for name, d, parameter in pairs if parameter is not None]
+        self.distributions = {name: distribution for name, distribution, _ in found}
+        super().__init__({name: parameter for name, _, parameter in found})
 
     def to_internal(self, x: Point) -> dict[str, float]:
         """Return Optuna's internal representation of a point: plain numbers."""
-        values = self.from_point(x)
+        values = self.values_at(x)
         return {name: d.to_internal_repr(values[name]) for name, d in self.distributions.items()}
 
-    def point_of(self, trial: FrozenTrial) -> Point | None:
-        """Return the point of a trial, or None if it has no point in this space (yet)."""
-        values = _known_parameters(trial, self.distributions)
-        if not all(name in values for name in self.names):
-            return None
-        try:
-            return self.space.check(
-                [coordinate_of(d, values[name]) for name, d in self.distributions.items()]
-            )
-        except (ValueError, TypeError, OverflowError):  # the trial had other ranges or choices
-            return None
+    def values_of(self, trial: FrozenTrial) -> dict[str, Any]:
+        """Return the values of a trial: those it has suggested, and those that were assigned to it."""
+        values: dict[str, Any] = {}
+        if not trial.state.is_finished():
+            for name, internal in (read_attribute(trial, POINT) or {}).items():
+                if name in self.distributions and _holds(self.distributions[name], internal):
+                    values[name] = self.distributions[name].to_external_repr(internal)
+            values.update(trial.system_attrs.get("fixed_params", {}))
+        return {**values, **trial.params}
 
     def may_repeat(self, complete: list[FrozenTrial]) -> bool:
         """Return whether there are finitely many points, and other parameters of completed trials are random.
@@ -390,7 +378,7 @@ class Parameters:
 
     def is_at(self, trial: FrozenTrial, code: Any) -> bool:
         """Return whether a trial is at the point with this code."""
-        x = self.point_of(trial)
+        x = self.point_of(self.values_of(trial))
         return x is not None and bool(np.abs(self.space.encode([x]) - code).max() <= SAME_POINT)
 
 
@@ -438,20 +426,8 @@ def common_space(complete: list[FrozenTrial]) -> dict[str, BaseDistribution]:
     return {
         name: distribution
         for name, distribution in sorted(intersection_search_space(complete).items())
-        if not distribution.single() and _dimension(distribution) is not None
+        if not distribution.single() and parameter_of(distribution) is not None
     }
-
-
-def _known_parameters(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
-    """Return the parameters of a trial: those it has suggested, and those that were assigned to it."""
-    values: dict[str, Any] = {}
-    if not trial.state.is_finished():
-        published = read_attribute(trial, POINT) or {}
-        for name, internal in published.items():
-            if name in distributions and _holds(distributions[name], internal):
-                values[name] = distributions[name].to_external_repr(internal)
-        values.update(trial.system_attrs.get("fixed_params", {}))
-    return {**values, **trial.params}
 
 
 def _holds(distribution: BaseDistribution, internal: float) -> bool:
@@ -483,50 +459,48 @@ def _states(trials: Iterable[FrozenTrial], names: list[str], n: int) -> Iterator
             yield state
 
 
-def _dimension(distribution: BaseDistribution) -> Dimension | None:
-    """Return the dimension that represents a distribution, or None if no model can handle it."""
+def parameter_of(distribution: BaseDistribution) -> Parameter | None:
+    """Return the parameter that represents a distribution, or None if no model can handle it."""
     if isinstance(distribution, CategoricalDistribution):
-        return Categorical(range(len(distribution.choices)))
+        choices = distribution.choices
+        return Parameter(
+            Categorical(range(len(choices))),
+            lambda value: int(distribution.to_internal_repr(value)),
+            choices.__getitem__,
+        )
     if not isinstance(distribution, FloatDistribution | IntDistribution):
         return None
-    low, high = distribution.low, distribution.high
+    low, high, step = distribution.low, distribution.high, distribution.step
     if distribution.log and isinstance(distribution, IntDistribution):
-        return Integer(low, high, log=True) if high < LARGEST_RANGE else None
-    if distribution.step is not None:
-        n_steps = (high - low) / distribution.step
-        return Integer(0, round(n_steps)) if n_steps < LARGEST_RANGE else None
-    return Real(low, high, log=distribution.log) if math.isfinite(high - low) else None
+        return Parameter(Integer(low, high, log=True)) if high < LARGEST_RANGE else None
+    if step is None:
+        return Parameter(Real(low, high, log=distribution.log)) if math.isfinite(high - low) else None
+    n_steps = (high - low) / step
+    if n_steps >= LARGEST_RANGE:
+        return None
+    return Parameter(
+        Integer(0, round(n_steps)),
+        lambda value: _place(value, low, high, step),
+        lambda place: min(low + place * step, high),
+    )
 
 
-def coordinate_of(distribution: BaseDistribution, value: Any) -> Any:
-    """Convert a value to the units of its dimension; the inverse of `value_of`. ValueError if it is on no step."""
-    if isinstance(distribution, CategoricalDistribution):
-        return int(distribution.to_internal_repr(value))
-    if distribution.step is None or distribution.log:
-        return value
-    steps = (value - distribution.low) / distribution.step
-    rounding = 1e-15 * max(abs(distribution.low), abs(distribution.high)) / distribution.step
-    if abs(steps - round(steps)) > max(1e-8, rounding):
-        raise ValueError(f"{value!r} is not {distribution.low!r} plus a multiple of {distribution.step!r}")
-    return round(steps)
-
-
-def value_of(distribution: BaseDistribution, coordinate: Any) -> Any:
-    """Convert a coordinate to Optuna's value."""
-    if isinstance(distribution, CategoricalDistribution):
-        return distribution.choices[coordinate]
-    if distribution.step is None or distribution.log:
-        return coordinate
-    return min(distribution.low + coordinate * distribution.step, distribution.high)
+def _place(value: float, low: float, high: float, step: float) -> int:
+    """Return the number of the step on which a value lies; ValueError if it lies on none."""
+    place = (value - low) / step
+    rounding = 1e-15 * max(abs(low), abs(high)) / step
+    if abs(place - round(place)) > max(1e-8, rounding):
+        raise ValueError(f"{value!r} is not {low!r} plus a multiple of {step!r}")
+    return round(place)
 
 
 def _draw(distribution: BaseDistribution, rng: np.random.Generator) -> Any:
     """Sample a distribution uniformly, including those that no model can handle."""
     if distribution.single():
         return distribution.to_external_repr(_only_value(distribution))
-    dimension = _dimension(distribution)
-    if dimension is not None:
-        return value_of(distribution, dimension.quantile(float(rng.random())))
+    parameter = parameter_of(distribution)
+    if parameter is not None:
+        return parameter.value(parameter.dimension.quantile(float(rng.random())))
     u, low, high = float(rng.random()), distribution.low, distribution.high
     if isinstance(distribution, FloatDistribution):
         return min(max((1.0 - u) * low + u * high, low), high)

@@ -1,0 +1,75 @@
+"""Where a run begins: with a new optimizer, or with the one that its journal records."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, fields
+from typing import Any
+
+import numpy as np
+
+from tcgp._text import plain
+from tcgp._typing import RandomState
+from tcgp.optimizer.optimizer import Optimizer
+from tcgp.record.journal import JournalError
+from tcgp.record.settings import Settings
+from tcgp.space import Space
+
+__all__ = ["start_or_resume"]
+
+
+def start_or_resume(
+    space: Space,
+    journal: str | os.PathLike[str] | None,
+    wanted: Settings,
+    completed: Settings,
+    others: list[Any],
+    rng: RandomState,
+) -> Optimizer:
+    """A new optimizer, or the one its journal records if that is of the same problem."""
+    if journal is None or not os.path.exists(journal) or os.path.getsize(journal) == 0:
+        given = asdict(completed)
+        given["constraints"] = [*given["constraints"], *others]
+        return Optimizer(space, rng=rng, journal=journal, **given)
+    optimizer = Optimizer.resume(journal, constraints=others)
+    try:
+        _check_same_problem(optimizer, space, wanted, rng, journal)
+        optimizer.change_space(space)
+    except BaseException:
+        optimizer.close()
+        raise
+    return optimizer
+
+
+def _check_same_problem(
+    optimizer: Optimizer,
+    space: Space,
+    wanted: Settings,
+    rng: RandomState,
+    journal: str | os.PathLike[str],
+) -> None:
+    """Refuse a journal whose parameters, settings or seed are others; what was not asked for is not compared."""
+    pairs: list[tuple[str, Any, Any]] = []
+    if not _same_parameters(optimizer, space):
+        pairs.append(("bounds", optimizer.space, space))
+    names = (field.name for field in fields(Settings))
+    pairs += [(name, getattr(optimizer.settings, name), getattr(wanted, name)) for name in names]
+    if isinstance(rng, int | np.integer):
+        pairs.append(("rng", optimizer.seed, int(rng)))
+    for name, theirs, ours in pairs:
+        if ours is not None and theirs != ours:
+            raise JournalError(
+                f"the journal {str(journal)!r} is of another run: its {name} is {plain(theirs)}, not {plain(ours)}; "
+                "choose another file, or the same arguments"
+            )
+
+
+def _same_parameters(optimizer: Optimizer, space: Space) -> bool:
+    """Whether the space is that of the optimizer, perhaps with other bounds.
+
+    Without names that is believed only if an evaluation lies in it: the journal may be of another function.
+    """
+    before, told = optimizer.space, optimizer.evaluations
+    if before == space or before.names is not None or space.names is not None:
+        return before.names == space.names
+    return len(before) == len(space) and (not told or any(space.contains(e.x) for e in told))

@@ -2,7 +2,7 @@
 
 This is the method of Pion and Vazquez, "Goal-Oriented Lower-Tail Calibration of Gaussian Processes for Bayesian
 Optimization" (ICML 2026), as the paper states it, with NumPy and SciPy alone. Names and equations are those of the
-paper. The library `tcgp` does the same faster, and with care for what this file leaves out: constraints, failures, mixed
+paper. The library does the same faster, and with care for what this file leaves out: constraints, failures, mixed
 spaces, lost digits.
 
     python examples/small_tcgp.py

@@ -559,7 +559,7 @@ def test_two_values_for_one_point_in_a_journal_are_refused(tmp_path: Path) -> No
         optimizer.tell([0.5], 1.0)
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines, lines[1].replace("1.0", "2.0")]) + "\n")
-    with pytest.raises(JournalError, match=r"line 3.*1\.0 and 2\.0"):
+    with pytest.raises(JournalError, match=r"line 3.*1\.0 and now 2\.0"):
         Optimizer.resume(path)
 
 

@@ -14,6 +14,7 @@ from tcgp.methods import Member
 from tcgp.methods.fit import fit_model
 from tcgp.methods.members import Fit
 from tcgp.optimizer import Optimizer, Proposal
+from tcgp.record.events import Asked
 from tcgp.report import State, render, report_data
 from tcgp.report.page import embed
 
@@ -118,7 +119,7 @@ def test_page_of_500_evaluations_in_ten_dimensions_is_below_5_megabytes() -> Non
         "t_fit": 1 / 3,
     }
     for n, (x, value) in enumerate(zip(X, y, strict=True)):
-        optimizer.history.add_proposal(Proposal(n, x.tolist(), "criterion", {"n": n, **trace}))
+        optimizer.history.apply(Asked(Proposal(n, x.tolist(), "criterion", {"n": n, **trace})))
         failed = value > 3.0
         reason = "it diverged, " + "and so on " * 25
         optimizer.tell(x, None if failed else value, reason=reason, seconds=2 / 3)

@@ -135,7 +135,7 @@ def _runs_of_journal(path: str, objective: str | None, optimizer: Optimizer) -> 
             f"points that are pending in {path!r} and not imported: {len(history.pending)}; import it again once they "
             "are told there, by tcgp minimize with its own spec or by tcgp tell"
         )
-    for i, e in enumerate([*history.evaluations, *history.outside], start=1):
+    for i, e in enumerate(history.told, start=1):
         which = f"evaluation {i}" if e.id is None else f"run {e.id}"
         x, answer = dict(zip(names, e.x, strict=True)), _answer_of(e, objective, goals)
         yield _Run(f"{which} of {path!r}", x, answer, e.reason, e.seconds)

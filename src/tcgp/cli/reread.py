@@ -88,7 +88,7 @@ def _readings(
     else:
         before = {r.before.id: r.after for r in _read_runs(optimizer.history, replace(simulator, **places))}
         untouched = [r for r in readings if not r.differs or r.before.same_outcome(before[r.before.id])]
-    values = [e for e in [*optimizer.history.evaluations, *optimizer.history.outside] if not e.failed]
+    values = [e for e in optimizer.history.told if not e.failed]
     n_without_run = len(values) - sum(not r.before.failed for r in readings)
     return untouched, len(readings) - len(untouched), n_without_run
 
@@ -104,7 +104,7 @@ def _places_before(copy: Path) -> dict[str, Any] | None:
 def _read_runs(history: History, simulator: Simulator) -> list[_Reading]:
     """What each run that ended normally gives now."""
     readings = []
-    for evaluation in [*history.evaluations, *history.outside]:  # what a changed space has left out, too
+    for evaluation in history.told:  # what a changed space has left out, too
         if evaluation.id is None:
             continue
         argument = history.space.as_argument(evaluation.x)

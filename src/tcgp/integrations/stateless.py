@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tcgp.optimizer import Optimizer
+from tcgp.record.events import Asked, Told
 from tcgp.record.history import Evaluation, Proposal
 from tcgp.space import Point, Space
 
@@ -78,10 +79,10 @@ def ask(
     history, (first, *others) = optimizer.history, optimizer.surrogates
     states = first.states
     for evaluation in merge(evaluations):
-        history.add_evaluation(evaluation)
+        history.apply(Told(evaluation))
     for x in pending:
         if history.is_new(x):
-            history.add_proposal(Proposal(len(history.proposals), x, "given"))
+            history.apply(Asked(Proposal(len(history.proposals), x, "given")))
     if state is not None and len(state["lengthscales"]) == space.dim:
         states += [(-1, dict(old)) for old in (*state.get("others", ()), state)]
         if len(state.get("limits", ())) == n_limits:

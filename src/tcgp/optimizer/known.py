@@ -43,7 +43,6 @@ def atomic(method: Callable[Concatenate[K, P], R]) -> Callable[Concatenate[K, P]
 class Known:
     """The part of an `Optimizer` that looks at the run and changes nothing."""
 
-    settings: Settings
     history: History
     lock: threading.RLock
     _streams: Streams
@@ -53,6 +52,11 @@ class Known:
     def space(self) -> Space:
         """The parameters."""
         return self.history.space
+
+    @property
+    def settings(self) -> Settings:
+        """How the run is made."""
+        return self.history.settings
 
     @property
     def evaluations(self) -> list[Evaluation]:

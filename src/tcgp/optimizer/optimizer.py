@@ -7,8 +7,7 @@ import os
 import threading
 import uuid
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,8 +21,9 @@ from tcgp._typing import RandomState
 from tcgp.goals import NOT_FINITE, Goals, describe_point, parameter_names
 from tcgp.optimizer.known import Known, atomic
 from tcgp.record.computing import computing, say_what_differs
+from tcgp.record.events import Asked, Corrected, Enqueued, Event, Retry, SpaceChanged
 from tcgp.record.file import check_not_rescued
-from tcgp.record.history import Evaluation, History, Proposal, Retry, SpaceExhausted
+from tcgp.record.history import Evaluation, History, Proposal, SpaceExhausted
 from tcgp.record.journal import (
     DetachedJournal,
     Journal,
@@ -155,25 +155,22 @@ class Optimizer(Known):
             epsilon=epsilon,
             options={} if options is None else options,
         )
-        history = History(parameters, settings.goals(parameters))
+        history = History(parameters, settings.completed(parameters))
         check_maximizer(settings.maximizer, [*others, *history.goals.known])
-        self._begin(parameters, settings.completed(parameters), Streams.of(rng), history, others)
+        self._begin(Streams.of(rng), history, others)
         if journal is not None:
             if self.region is not None:
                 self.region.check_not_empty()  # before a file is written
             self._start_journal(journal)
 
-    def _begin(
-        self, space: Space, settings: Settings, streams: Streams, history: History, constraints: Sequence[Any]
-    ) -> None:
-        self.settings, self.history, self._streams = settings, history, streams
+    def _begin(self, streams: Streams, history: History, constraints: Sequence[Any]) -> None:
+        self.history, self._streams = history, streams
         self._constraints = list(constraints)  # those that are no text
-        self._use(self._new_proposer(space, history.goals))
+        self._use(self._new_proposer(history.space, history.goals))
         self.campaign: str | None = uuid.uuid4().hex
         self._n_missing = 0  # constraints that a journal has not kept
         self._journal: Journal | DetachedJournal | None = None
-        self._reoffered: deque[Proposal] = deque()
-        self._left: set[int] = set()  # proposals to offer again, should they come back into the space
+        self._again: deque[int] = deque()  # proposals to offer again, while they are pending
         self.lock = threading.RLock()
 
     def _new_proposer(self, space: Space, goals: Goals) -> Proposer:
@@ -230,8 +227,7 @@ class Optimizer(Known):
             optimizer = cls._of(campaign, others)
             optimizer._journal = opened
             if reoffer:
-                optimizer._reoffered.extend(optimizer.history.pending.values())
-                optimizer._left.update(optimizer.history.given_up)
+                optimizer._again.extend([*optimizer.history.pending, *optimizer.history.given_up])
             if space is not None:
                 optimizer.change_space(space)
         except BaseException:
@@ -254,8 +250,7 @@ class Optimizer(Known):
     @classmethod
     def _of(cls, campaign: Campaign, constraints: Sequence[Any]) -> Optimizer:
         optimizer = cls.__new__(cls)
-        streams = Streams(campaign.seed)
-        optimizer._begin(campaign.space, campaign.settings, streams, campaign.history, constraints)
+        optimizer._begin(Streams(campaign.seed), campaign.history, constraints)
         optimizer.campaign = campaign.header.get("campaign")
         return optimizer
 
@@ -292,7 +287,7 @@ class Optimizer(Known):
         except SpaceExhausted as error:
             logger.info("only %d of %d points: %s", len(proposals), n, error)
         except BaseException:  # nobody has been given them: the next call offers them again
-            self._reoffered.extendleft(reversed(proposals))
+            self._again.extendleft(proposal.id for proposal in reversed(proposals))
             raise
         return [self.space.as_named(proposal.x) for proposal in proposals]
 
@@ -302,25 +297,29 @@ class Optimizer(Known):
         self._check_open()
         if self._n_missing:
             raise _not_kept(self._n_missing)
-        if not self._reoffered:
+        if not self.reoffered:
             proposal = self._proposer.propose()
-            with self._kept({"event": "ask", **asdict(proposal)}):
-                self.history.add_proposal(proposal)
-                if proposal.fit is not None:
-                    self._proposer.acquisition.remember(proposal.fit)
-                self._reoffered.append(proposal)
-        return self._reoffered.popleft()
+            self._happen(Asked(proposal), then=lambda: self._offer(proposal))
+        first = self.reoffered[0]
+        self.take_up(first.id)
+        return first
+
+    def _offer(self, proposal: Proposal) -> None:
+        """Keep a new proposal for whoever asks next."""
+        if proposal.fit is not None:
+            self._proposer.acquisition.remember(proposal.fit)
+        self._again.append(proposal.id)
 
     @property
     def reoffered(self) -> list[Proposal]:
         """Points asked before the run was resumed and never told, which `ask` offers first."""
-        return list(self._reoffered)
+        pending = self.history.pending
+        return [pending[number] for number in self._again if number in pending]
 
     @atomic
     def take_up(self, number: int) -> None:
         """Offer the proposal with this number no more: its evaluation goes on, or has ended."""
-        self._reoffered = deque(p for p in self._reoffered if p.id != number)
-        self._left.discard(number)
+        self._again = deque(again for again in self._again if again != number)
 
     @atomic
     def enqueue(self, x: object) -> None:
@@ -333,8 +332,7 @@ class Optimizer(Known):
         if not self.history.is_new(point):
             self._proposer.say_left_out(point)
         else:
-            with self._kept({"event": "enqueue", "x": point}):
-                self.history.queue.append(tuple(point))
+            self._happen(Enqueued(tuple(point)))
 
     @atomic
     def tell(
@@ -378,15 +376,9 @@ class Optimizer(Known):
         """
         told = list(evaluations)
         self._check_open()
-        new = self.history.answering(self.history.unknown(told))
-        if not new:
-            return 0
-        with self._kept(*({"event": "tell", **e.to_json()} for e in new)):
-            for evaluation in new:
-                self.history.add_evaluation(evaluation)
-            answered = {evaluation.id for evaluation in new}
-            self._reoffered = deque(p for p in self._reoffered if p.id not in answered)
-        _warn_of_failures(new, self.space)
+        new = self.history.settle_all(told)
+        self._happen(*new)
+        _warn_of_failures((event.evaluation for event in new), self.space)
         return len(new)
 
     @atomic
@@ -403,11 +395,7 @@ class Optimizer(Known):
             How long it took.
         """
         self._check_open()
-        retry = Retry(number, reason, seconds)
-        if number not in self.history.pending:
-            raise ValueError(f"number must be that of a pending proposal, got {plain(number)}")
-        with self._kept({"event": "retry", **asdict(retry)}):
-            self.history.add_retry(retry)
+        self._happen(self.history.settle(Retry(number, reason, seconds)))
 
     @atomic
     def correct(
@@ -451,11 +439,7 @@ class Optimizer(Known):
             wanted = f"a mapping with the outputs {outputs!r}" if outputs else "a number"
             raise ValueError(f"y must be {wanted}, or None for a failure, got {plain(y)}: {after.reason}")
         self._check_open()
-        if after.says_the_same(before):
-            return
-        with self._kept({"event": "correct", **after.to_json()}):
-            self.history.correct(before, after)
-            self._proposer.forget_models()
+        self._happen(self.history.settle(Corrected(after)), then=self._proposer.forget_models)
 
     @atomic
     def change_space(self, space: object) -> None:
@@ -483,18 +467,13 @@ class Optimizer(Known):
         if new == self.space:
             return
         self._check_open()
-        self.history.check_parameters(new)
+        event = self.history.settle(SpaceChanged(new))
         goals, before, last = self.settings.goals(new), self.space, self._proposer
         proposer = self._new_proposer(new, goals)
         if proposer.region is not None:
             proposer.region.check_not_empty()
-        with self._kept({"event": "space", "space": new.to_json()}):
-            self.history.change_space(new, goals)
-            self._use(proposer)
-            proposer.continue_from(last)
-            again = [*(proposal.id for proposal in self._reoffered), *sorted(self._left)]
-            self._reoffered = deque(self.history.pending[i] for i in again if i in self.history.pending)
-            self._left = {i for i in again if i in self.history.given_up}
+        proposer.continue_from(last)
+        self._happen(event, then=lambda: self._use(proposer))
         n, n_outside = len(self.evaluations), len(self.history.outside)
         logger.warning(
             "the space has changed: %s; of %d evaluations %d lie inside and are used, the others are kept",
@@ -540,17 +519,21 @@ class Optimizer(Known):
 
     # ---- the books ----
 
-    @contextmanager
-    def _kept(self, *events: dict[str, Any]) -> Iterator[None]:
-        """Write events to the journal, and then note them in memory, in the block: both or neither."""
+    def _happen(self, *events: Event | None, then: Callable[[], object] = lambda: None) -> None:
+        """Write events to the journal and let them happen, or neither; None is an event that says nothing new."""
+        new = [event for event in events if event is not None]
+        if not new:
+            return
         rescued: JournalRescued | None = None
         with uninterrupted():
             if self._journal is not None:
                 try:
-                    self._journal.append(*events)
+                    self._journal.append(*(event.to_json() for event in new))
                 except JournalRescued as error:  # they are on disk, though not where they should be
                     rescued = error
-            yield
+            for event in new:
+                self.history.apply(event)
+            then()
         if rescued is not None:
             raise rescued
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from tcgp._text import plain
@@ -82,13 +82,6 @@ class Evaluation:
             value, outputs, why = goals.read(y, reasons)
         duration = None if seconds is None else float(seconds)
         return cls(x, value, None if value is not None else given or why, duration, outputs=outputs)
-
-    def to_json(self) -> dict[str, Any]:
-        """All there is to keep, for a journal."""
-        fields = {"id": self.id, **asdict(self)}
-        if self.outputs is None:
-            del fields["outputs"]
-        return fields
 
     def same_outcome(self, other: Evaluation, *, rounded: bool = False) -> bool:
         """Whether two evaluations of a point agree, or do except for rounding; an output without a value is none."""

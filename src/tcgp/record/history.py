@@ -1,27 +1,28 @@
-"""What has been asked and what was told: every proposal, every evaluation, and which answers which."""
+"""The ledger of a run: what was asked and told in it, event by event, and what that means for the present space."""
 
 from __future__ import annotations
 
 import math
 import numbers
-from collections import deque
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tcgp._text import plain
 from tcgp._typing import FloatArray
-from tcgp.goals import Goals
+from tcgp.methods.states import check_record
 from tcgp.record.data import Data
 from tcgp.record.evaluation import Evaluation, Proposal
+from tcgp.record.events import Asked, Corrected, Enqueued, Event, Retry, SpaceChanged, Told
+from tcgp.record.settings import Settings
 from tcgp.space import Point, Space
 
 if TYPE_CHECKING:
     from tcgp.region import Region
 
-__all__ = ["SAME_POINT", "Correction", "Evaluation", "History", "Proposal", "Retry", "SpaceExhausted"]
+__all__ = ["SAME_POINT", "Correction", "Evaluation", "History", "Proposal", "SpaceExhausted"]
 
 # Two points nearer than this in every coordinate of the unit cube count as one. At a smooth minimum they
 # differ by about 1e-14 of the function's range, which is rounding; and the Matern correlation of such a pair
@@ -41,214 +42,272 @@ class Correction:
     after: Evaluation
 
 
-@dataclass(frozen=True)
-class Retry:
-    """An attempt at a proposal that failed for a reason outside it, and was to be followed by another.
-
-    Attributes
-    ----------
-    id : int
-        Number of the proposal.
-    reason : str or None
-        Why the attempt failed.
-    seconds : float or None
-        How long it took.
-    """
-
-    id: int
-    reason: str | None
-    seconds: float | None = field(default=None, compare=False)
-
-
 class History:
-    """Proposals and evaluations, and whether a point is new among them.
+    """Everything that happened in a run, and what is known of the present space.
+
+    `apply` is the only way in which it changes. What depends on the space and the goals (which evaluations lie inside,
+    what is pending, the best) is derived from the events, and derived anew when these change.
 
     Parameters
     ----------
     space : Space
-    goals : Goals, optional
-        What is wanted of the evaluations; by default a small value.
+    settings : Settings, optional
+        They say what is wanted of the evaluations; by default a small value.
 
     Attributes
     ----------
+    goals : Goals
+        What is wanted of the evaluations.
     proposals : list of Proposal
         All that was asked, in order: the number of a proposal is its place here.
-    evaluations : list of Evaluation
-        All that was told, in the order of the answers.
-    pending : dict
-        Proposals without an answer, by their number.
-    queue : deque of points
-        Given by the user, to be proposed before any others.
-    queue_outside : list of points
-        Given by the user, and outside the space since it was changed: they wait until it has them again.
     corrections : list of Correction
-        What was told and corrected since, in order: ``evaluations`` has what holds now.
+        What was told and corrected since, in order.
     retries : list of Retry
         Attempts that failed and were tried again, in order.
-    outside : list of Evaluation
-        What was told of points that do not belong to the space any more, since it was changed.
-    given_up : dict
-        Proposals without an answer that do not belong to the space any more, by their number.
     former_spaces : list of Space
         What the space was before it was changed.
+    evaluations : list of Evaluation
+        What was told of points of the space, as it holds now, in the order of the answers.
+    outside : list of Evaluation
+        What was told of points that do not belong to the space any more, since it was changed.
+    queue : list of points
+        Points of the space that the user wants evaluated before any others, whether they have been or not.
+    pending : dict
+        Proposals without an answer, by their number.
+    given_up : dict
+        Proposals without an answer that do not belong to the space any more, by their number.
     n_stale : int
         Number of proposals made before the data were last changed: the states of their models are of no use.
     n_elsewhere : int
         Number of proposals made before the space was last changed.
     """
 
-    def __init__(self, space: Space, goals: Goals | None = None) -> None:
-        self.space = space
-        self.goals = goals or Goals(space)
+    def __init__(self, space: Space, settings: Settings | None = None) -> None:
+        self.space, self.settings = space, settings or Settings()
         self.proposals: list[Proposal] = []
-        self.evaluations: list[Evaluation] = []
-        self.pending: dict[int, Proposal] = {}
-        self.queue: deque[Point] = deque()
-        self.queue_outside: list[Point] = []
         self.corrections: list[Correction] = []
         self.retries: list[Retry] = []
-        self.outside: list[Evaluation] = []
-        self.given_up: dict[int, Proposal] = {}
         self.former_spaces: list[Space] = []
-        self.n_stale = self.n_elsewhere = 0
-        self._told: list[Evaluation] = []  # inside and outside, in order
+        self.n_elsewhere = 0
+        self._told: list[Evaluation] = []  # as they were told, or corrected
+        self._enqueued: list[Point] = []
         self._region: Region | None = None
-        self._forget()
+        self._derive()
 
-    def _forget(self) -> None:
-        """Begin to index the points of the space."""
-        self._by_point: dict[tuple[Any, ...], Evaluation] = {}
-        self._codes: dict[tuple[Any, ...], list[float]] = {}  # of all points, evaluated or pending
+    # ---- events ----
+
+    def settle(self, event: Event) -> Event | None:
+        """The event with what it does not say, or None if it says nothing new; ValueError if it cannot happen now."""
+        match event:
+            case Asked(proposal):
+                if type(proposal.id) is not int or proposal.id != len(self.proposals):
+                    raise ValueError(f"ask number {proposal.id!r} where number {len(self.proposals)} was due")
+                check_record(proposal.fit, self.space.dim)
+                return Asked(replace(proposal, x=self.space.check(proposal.x)))
+            case Told(evaluation):
+                return next(iter(self.settle_all([evaluation])), None)
+            case Corrected(evaluation):
+                before = self.at(self.check_told(evaluation.x))
+                if before is None or before.id != evaluation.id:
+                    raise ValueError(
+                        f"a correction at {list(evaluation.x)!r}, where ask number {evaluation.id!r} was not told"
+                    )
+                return (
+                    None if evaluation.says_the_same(before) else Corrected(replace(evaluation, x=before.x))
+                )
+            case Retry(number):
+                if number not in self.pending:
+                    raise ValueError(f"number must be that of a pending proposal, got {plain(number)}")
+            case Enqueued(x):
+                return Enqueued(tuple(self.space.check(x)))
+            case SpaceChanged(space):
+                self._check_parameters(space)
+        return event
+
+    def settle_all(self, told: Iterable[Evaluation]) -> list[Told]:
+        """The evaluations that are new, each once, with the numbers of the proposals that they answer.
+
+        ValueError if one contradicts another, or if one says that it answers a proposal that it does not answer.
+        """
+        new: dict[Any, Evaluation] = {}
+        for evaluation in (replace(e, x=self.check_told(e.x)) for e in told):
+            known = self.at(evaluation.x) or new.get(evaluation.x)
+            if known is None:
+                answered = self._answered(evaluation, {e.id for e in new.values()})
+                new[evaluation.x] = replace(evaluation, id=answered)
+            elif not known.same_outcome(evaluation):
+                raise ValueError(
+                    f"the point {plain(list(evaluation.x))} gave {known.outcome()} and now {evaluation.outcome()}; "
+                    "evaluations are exact, so tell each point once, or correct it"
+                )
+        return [Told(evaluation) for evaluation in new.values()]
+
+    def apply(self, event: Event) -> None:
+        """Let a settled event happen."""
+        match event:
+            case Asked(proposal):
+                self.proposals.append(proposal)
+                self._add_proposal(proposal)
+            case Told(evaluation):
+                self._told.append(evaluation)
+                self._add_evaluation(evaluation)
+            case Corrected(evaluation):
+                row = self._rows[evaluation.x]
+                self.corrections.append(Correction(self._seen[row], evaluation))
+                self._told[row] = replace(evaluation, x=self._told[row].x)
+                self._derive()
+            case Retry():
+                self.retries.append(event)
+            case Enqueued(x):
+                self._enqueued.append(x)
+                self._add_queued(x)
+            case SpaceChanged(space):
+                self.former_spaces.append(self.space)
+                self.space, self._region, self.n_elsewhere = space, None, len(self.proposals)
+                self._derive()
+
+    def _answered(self, evaluation: Evaluation, taken: Collection[int | None]) -> int | None:
+        """Number of the proposal that an evaluation answers, which must be the one that it names, if it does."""
+        number, answered = evaluation.id, self._answered_by(evaluation.x, taken)
+        if number is None:
+            return answered
+        if type(number) is not int or number not in {**self.pending, **self.given_up}:
+            raise ValueError(f"a value for ask number {number!r}, which is not pending")
+        if answered != number:
+            asked = list(self.proposals[number].x)
+            raise ValueError(
+                f"a value at {list(evaluation.x)!r} for ask number {number}, which was {asked!r}"
+            )
+        return number
+
+    def _answered_by(self, x: Point, taken: Collection[int | None]) -> int | None:
+        """Number of the proposal without an answer, none of the ``taken``, that ``x`` is or is a rounded copy of."""
+        waiting = {number: p for number, p in self.pending.items() if number not in taken}
+        for number, proposal in {**waiting, **self.given_up}.items():
+            if proposal.x == x:
+                return number
+        near = self._nearest([p.x for p in waiting.values()], x)
+        return None if near is None else list(waiting)[near]
+
+    def _check_parameters(self, space: Space) -> None:
+        """Refuse a space of other parameters than those of this one."""
+        before, now = (list(s.names or range(len(s))) for s in (self.space, space))
+        if before != now:
+            raise ValueError(f"space must have the parameters that it had, {before!r}, got {plain(now)}")
+
+    # ---- what is derived from them ----
+
+    def _derive(self) -> None:
+        """Look anew at all that was asked and told: the space, the goals or the data are others now."""
+        self.goals = self.settings.goals(
+            self.space
+        )  # a new object, by which a table of before is told from a present one
+        self.n_stale = len(self.proposals)
+        self.evaluations: list[Evaluation] = []
+        self.outside: list[Evaluation] = []
+        self.queue: list[Point] = []
+        self.pending: dict[int, Proposal] = {}
+        self.given_up: dict[int, Proposal] = {}
+        self._seen: list[Evaluation] = []  # what was told, as the present space has it
+        self._rows: dict[Point, int] = {}  # places in it
+        self._codes: dict[Point, list[float]] = {}  # of all points of the space, evaluated or pending
         # Made when they are asked for, of what has come since. Each is replaced at once: threads may look at any time.
         self._matrix = self._no_codes()
         self._data = Data.empty(self.goals)
+        for evaluation in self._told:
+            self._add_evaluation(evaluation)
+        answered = {evaluation.id for evaluation in self._told}
+        for proposal in self.proposals:
+            if proposal.id not in answered:
+                self._add_proposal(proposal)
+        for x in self._enqueued:
+            self._add_queued(x)
 
-    @property
-    def n_done(self) -> int:
-        """Number of proposals that have an answer, inside the space or not."""
-        return len(self.proposals) - len(self.pending) - len(self.given_up)
+    def _add_proposal(self, proposal: Proposal) -> None:
+        """A proposal without an answer."""
+        x = self._inside(proposal.x)
+        if x is None:
+            self.given_up[proposal.id] = proposal
+        else:
+            self.pending[proposal.id] = proposal if proposal.x == x else replace(proposal, x=x)
+            self._remember(x)
 
-    def add_proposal(self, proposal: Proposal) -> None:
-        """Note that a point is being evaluated."""
-        self.proposals.append(proposal)
-        self.pending[proposal.id] = proposal
-        self._remember(proposal.x)
-
-    def add_evaluation(self, evaluation: Evaluation) -> None:
-        """Note an evaluation, and that the proposal it answers is no longer pending."""
-        self._told.append(evaluation)
-        if evaluation.id in self.given_up:
-            del self.given_up[evaluation.id]
-            self.outside.append(evaluation)
-            return
+    def _add_evaluation(self, evaluation: Evaluation) -> None:
+        """An evaluation, whose proposal is no longer pending."""
         if evaluation.id is not None:
-            asked = self.pending.pop(evaluation.id)
-            if asked.x != evaluation.x and all(p.x != asked.x for p in self.pending.values()):
-                del self._codes[tuple(asked.x)]  # what was told is a rounded copy of it: one point, not two
-                self._matrix = self._no_codes()
-        self._take_in(evaluation)
+            self.given_up.pop(evaluation.id, None)
+            asked = self.pending.pop(evaluation.id, None)
+            if asked is not None and asked.x != evaluation.x:
+                self._forget(asked.x)  # what was told is a rounded copy of it: one point, not two
+        x = self._inside(evaluation.x)
+        if x is not None:
+            evaluation = replace(evaluation, x=x)
+            self._remember(evaluation.x)
+        (self.outside if x is None else self.evaluations).append(evaluation)
+        self._rows[evaluation.x] = len(self._seen)
+        self._seen.append(evaluation)
+
+    def _add_queued(self, x: Point) -> None:
+        """A point that the user wants."""
+        inside = self._inside(x)
+        if inside is not None:
+            self.queue.append(inside)
+
+    def _inside(self, x: Point) -> Point | None:
+        """The point as the space has it, on a step if there are steps; None if it lies outside."""
+        try:
+            return tuple(self.space.check(x))
+        except ValueError:
+            return None
 
     def restrict(self, region: Region | None) -> None:
         """Count nothing outside the region as good: it has the known constraints that goals cannot express, too."""
         self._region = region
         self._data = Data.empty(self.goals)
 
-    def _take_in(self, evaluation: Evaluation) -> None:
-        """Use an evaluation inside the space."""
-        self.evaluations.append(evaluation)
-        self._by_point[tuple(evaluation.x)] = evaluation
-        self._remember(evaluation.x)
+    @property
+    def told(self) -> list[Evaluation]:
+        """All that was told, inside the space or not, in the order of the answers."""
+        return list(self._seen)
 
-    def change_space(self, space: Space, goals: Goals) -> None:
-        """Search another space of the same parameters: what lies inside it is used, the rest is kept."""
-        self.check_parameters(space)
-        self.former_spaces.append(self.space)
-        self.space, self.goals, self._region = space, goals, None
-        self.n_stale = self.n_elsewhere = len(self.proposals)
-        self._forget()
-        self.evaluations, self.outside = [], []
-        for evaluation in self._told:
-            if space.contains(evaluation.x):
-                self._take_in(replace(evaluation, x=space.check(evaluation.x)))
-            else:
-                self.outside.append(evaluation)
-        given = [*self.queue, *self.queue_outside]
-        self.queue = deque(tuple(space.check(x)) for x in given if space.contains(x))
-        new = (x for x in given if not self.is_known(x) and self.find_outside(x) is None)
-        self.queue_outside = [x for x in new if not space.contains(x)]
-        waiting = sorted({**self.pending, **self.given_up}.items())
-        self.pending, self.given_up = {}, {}
-        for number, proposal in waiting:
-            if space.contains(proposal.x):
-                self.pending[number] = replace(proposal, x=space.check(proposal.x))
-                self._remember(self.pending[number].x)
-            else:
-                self.given_up[number] = proposal
+    @property
+    def n_done(self) -> int:
+        """Number of proposals that have an answer, inside the space or not."""
+        return len(self.proposals) - len(self.pending) - len(self.given_up)
 
-    def check_parameters(self, space: Space) -> None:
-        """Refuse a space of other parameters than those of this one."""
-        before, now = (list(s.names or range(len(s))) for s in (self.space, space))
-        if before != now:
-            raise ValueError(f"space must have the parameters that it had, {before!r}, got {plain(now)}")
-
-    def add_retry(self, retry: Retry) -> None:
-        """Note that a pending proposal is tried again."""
-        if retry.id not in self.pending:
-            raise ValueError(f"another attempt at ask number {retry.id!r}, which is not pending")
-        self.retries.append(retry)
+    @property
+    def queue_outside(self) -> list[Point]:
+        """Points that the user wants evaluated, and that wait until the space has them again."""
+        return [x for x in self._enqueued if self._inside(x) is None and not self.is_known(x)]
 
     def n_retries(self, number: int | None) -> int:
         """How many attempts at a proposal failed and were tried again."""
         return sum(retry.id == number for retry in self.retries)
 
-    def correct(self, before: Evaluation, after: Evaluation) -> None:
-        """Put an evaluation in the place of another at the same point."""
-        self.corrections.append(Correction(before, after))
-        self._data = Data.empty(self.goals)
-        self.n_stale = len(self.proposals)
-        for told in (self.evaluations, self.outside):
-            if before in told:
-                told[told.index(before)] = after
-        for i, told_first in enumerate(self._told):  # on a step of the space, its point may have moved since
-            if self._is_copy(told_first, before):
-                self._told[i] = replace(after, x=told_first.x)
-        if before.x in self._by_point:
-            self._by_point[before.x] = after
-
-    def _is_copy(self, told: Evaluation, evaluation: Evaluation) -> bool:
-        """Whether an evaluation is what was told, its point moved onto a step of the space if need be."""
-        if told == evaluation:
-            return True
-        if replace(told, x=evaluation.x) != evaluation or not self.space.contains(told.x):
-            return False
-        return tuple(self.space.check(told.x)) == evaluation.x
+    # ---- looking for points ----
 
     def to_correct(self, x_or_id: object) -> Evaluation:
         """The evaluation at a point, or of the proposal with a number; ValueError if there is none."""
         if isinstance(x_or_id, numbers.Integral) and not isinstance(x_or_id, bool):
-            found = next((e for e in self._told if e.id == x_or_id), None)
+            found = next((e for e in self._seen if e.id == x_or_id), None)
             what = f"proposal {int(x_or_id)}"
-        elif (found := self.find_outside(x_or_id)) is None:
-            point = self.space.check(x_or_id)
-            found, what = self.find_near(point), f"the point {list(point)!r}"
+        else:
+            point = self.check_told(x_or_id)
+            found, what = self.at(point) or self.find_near(point), f"the point {list(point)!r}"
         if found is None:
             raise ValueError(f"{what} has no value to correct: tell it")
         return found
 
     def check_told(self, x: object) -> Point:
         """A point of the space, or one that was asked for or told before the space was changed."""
-        outside = self.asked_outside(x) or self.find_outside(x)
-        return self.space.check(x) if outside is None else outside.x
+        point = self._as_tuple(x)
+        outside = [*(proposal.x for proposal in self.given_up.values()), *(e.x for e in self.outside)]
+        return next((known for known in outside if known == point), None) or tuple(self.space.check(x))
 
     def find_outside(self, x: object) -> Evaluation | None:
         """The evaluation at a point outside the space, as it was told."""
         point = self._as_tuple(x)
         return next((e for e in self.outside if e.x == point), None)
-
-    def asked_outside(self, x: object) -> Proposal | None:
-        """The proposal of a point outside the space that has no answer."""
-        point = self._as_tuple(x)
-        return next((p for p in self.given_up.values() if p.x == point), None)
 
     def _as_tuple(self, x: object) -> object:
         """A point as evaluations have it, though it may lie outside the space."""
@@ -263,59 +322,33 @@ class History:
         there = (c for c in self.corrections if c.before.x == evaluation.x)
         return [c.before for c in there if not c.before.same_outcome(c.after)]
 
-    def find_near(self, x: Point) -> Evaluation | None:
-        """The evaluation at ``x``, or at a point of which ``x`` is a rounded copy."""
-        if (known := self.find(x)) is not None or math.isfinite(self.space.size) or not self.evaluations:
-            return known
-        codes = np.array([self._codes[tuple(e.x)] for e in self.evaluations])
-        gaps = np.abs(codes - self.space.encode([x])).max(axis=1)
-        return self.evaluations[int(np.argmin(gaps))] if gaps.min() <= SAME_POINT else None
+    def at(self, x: Point) -> Evaluation | None:
+        """The evaluation at exactly ``x``, inside the space or not."""
+        row = self._rows.get(tuple(x))
+        return None if row is None else self._seen[row]
 
     def find(self, x: Point) -> Evaluation | None:
-        """The evaluation at exactly ``x``, if there is one."""
-        return self._by_point.get(tuple(x))
+        """The evaluation at exactly ``x`` in the space, if there is one."""
+        return self.at(x) if tuple(x) in self._codes else None
+
+    def find_near(self, x: Point) -> Evaluation | None:
+        """The evaluation at ``x``, or at a point of which ``x`` is a rounded copy."""
+        if (known := self.find(x)) is not None:
+            return known
+        near = self._nearest([e.x for e in self.evaluations], x)
+        return None if near is None else self.evaluations[near]
+
+    def _nearest(self, points: list[Point], x: Point) -> int | None:
+        """Place of the one among evaluated or pending points of which ``x`` is a rounded copy, if there is one."""
+        if math.isfinite(self.space.size) or not points:
+            return None
+        gaps = np.abs(np.array([self._codes[p] for p in points]) - self.space.encode([x])).max(axis=1)
+        return int(np.argmin(gaps)) if gaps.min() <= SAME_POINT else None
 
     def is_known(self, x: Point) -> bool:
         """Whether exactly ``x`` was proposed or told; `is_new` is also False next to such a point."""
         proposals = (*self.proposals, *self.pending.values())  # those may have moved onto a step of the space
-        return self.find(x) is not None or any(proposal.x == tuple(x) for proposal in proposals)
-
-    def unknown(self, told: Iterable[Evaluation]) -> list[Evaluation]:
-        """The evaluations at points that are not known yet, each once; ValueError if one contradicts another."""
-        new: dict[Any, Evaluation] = {}
-        for evaluation in told:
-            known = self.find(evaluation.x) or self.find_outside(evaluation.x) or new.get(evaluation.x)
-            if known is None:
-                new[evaluation.x] = evaluation
-            elif not known.same_outcome(evaluation):
-                raise ValueError(
-                    f"the point {plain(list(evaluation.x))} gave {known.outcome()} and now {evaluation.outcome()}; "
-                    "evaluations are exact, so tell each point once, or correct it"
-                )
-        return list(new.values())
-
-    def answering(self, told: Iterable[Evaluation]) -> list[Evaluation]:
-        """The evaluations with the numbers of the pending proposals that they answer."""
-        answers: list[Evaluation] = []
-        taken: set[int | None] = set()
-        for evaluation in told:
-            number = self.answered_by(evaluation.x, taken)
-            taken.add(number)
-            answers.append(replace(evaluation, id=number))
-        return answers
-
-    def answered_by(self, x: Point, taken: Collection[int | None] = ()) -> int | None:
-        """Number of the pending proposal, none of the ``taken``, that ``x`` is or is a rounded copy of."""
-        waiting = {number: p for number, p in self.pending.items() if number not in taken}
-        for number, proposal in {**waiting, **self.given_up}.items():
-            if proposal.x == tuple(x):
-                return number
-        if not waiting or math.isfinite(self.space.size):
-            return None
-        numbers = list(waiting)
-        codes = np.array([self._codes[tuple(proposal.x)] for proposal in waiting.values()])
-        gaps = np.abs(codes - self.space.encode([x])).max(axis=1)
-        return numbers[int(np.argmin(gaps))] if gaps.min() <= SAME_POINT else None
+        return self.at(x) is not None or any(proposal.x == tuple(x) for proposal in proposals)
 
     def is_new(self, x: Point, *, spacing: float = SAME_POINT) -> bool:
         """Whether ``x`` repeats no evaluated, failed or pending point, nor is nearer to one than ``spacing``."""
@@ -383,7 +416,14 @@ class History:
         return _frozen(np.empty((0, self.space.dim)))
 
     def _remember(self, x: Point) -> None:
-        self._codes.setdefault(tuple(x), self.space.encode([x])[0].tolist())
+        if x not in self._codes:
+            self._codes[x] = self.space.encode([x])[0].tolist()
+
+    def _forget(self, x: Point) -> None:
+        """Leave out the point of a proposal that is no longer pending, unless it is that of another one."""
+        if all(proposal.x != x for proposal in self.pending.values()):
+            del self._codes[x]
+            self._matrix = self._no_codes()
 
 
 def _frozen(array: FloatArray) -> FloatArray:

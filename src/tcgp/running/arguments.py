@@ -154,7 +154,7 @@ class Given:
         if goals is not None and objective is not None:
             values = [_as_outputs(value, goals) for value in values]
         told = [Evaluation.of(x, y, goals=goals) for x, y in zip(points, values, strict=True)]
-        History(space, goals).unknown(told)  # refuses two values at one point
+        History(space).settle_all(told)  # refuses two values at one point
         return cls(points, values)
 
     def give(self, optimizer: Optimizer) -> None:

@@ -254,7 +254,9 @@ def minimize(
     )
     goals = wanted.goals(space)
     given = Given.of(space, x0, y0, goals)
-    _check_allowed(given, Proposer(space, wanted, History(space, goals), Streams(0), [*goals.known, *others]))
+    _check_allowed(
+        given, Proposer(space, wanted, History(space, wanted), Streams(0), [*goals.known, *others])
+    )
     check_workers(workers, n_parallel, timeout)
     if journal is not None:
         check_path("journal", journal)
@@ -440,7 +442,7 @@ class _Loop:
     def _is_first_reason(self, reason: str) -> bool:
         """Whether nothing was read from the first evaluation of the campaign on, though another process began it."""
         history = self.optimizer.history
-        answers = [e for e in [*history.evaluations, *history.outside] if e.id is not None]
+        answers = [e for e in history.told if e.id is not None]
         return self._n_unread == history.n_done or (
             len(answers) <= N_UNREAD and all(e.reason == reason for e in answers)
         )

@@ -47,8 +47,6 @@ class Proposer:
 
     Attributes
     ----------
-    queue : deque of points
-        Points that the user wants, offered before any others.
     improvement : float or None
         If given, traces have the share of the space that promises such an improvement.
     """
@@ -64,6 +62,7 @@ class Proposer:
         self.space, self.settings, self.history, self.streams = space, settings, history, streams
         self.constraints = constraints
         self.improvement: float | None = None
+        self._left_out: set[Point] = set()  # points of the user of which that was said
 
     @cached_property
     def region(self) -> Region | None:
@@ -115,11 +114,12 @@ class Proposer:
             If no point is left.
         """
         number = len(self.history.proposals)
-        queue = self.history.queue
-        while queue:
-            if self.history.is_new(queue[0]):  # it leaves the queue once it is known
-                return Proposal(number, queue[0], "given")
-            self.say_left_out(queue.popleft())
+        for x in self.history.queue:
+            if self.history.is_new(x):
+                return Proposal(number, x, "given")
+            if x not in self._left_out:
+                self.say_left_out(x)
+                self._left_out.add(x)
         assert self.settings.n_initial is not None
         if len(self.history) < self.settings.n_initial:
             return Proposal(number, self._design_point(), "design")

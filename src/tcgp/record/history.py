@@ -364,8 +364,8 @@ class History:
         if region is not None:
             points = [point for point, ok in zip(points, region.allows(points), strict=True) if ok]
         if not points:
-            which = "allowed points" if region is not None else f"{self.space.size} points"
-            raise SpaceExhausted(f"all {which} of the space are evaluated or pending")
+            which = "point" if region is None else "allowed point"
+            raise SpaceExhausted(f"every {which} of the space has been evaluated or is pending")
         return points
 
     @property

@@ -192,7 +192,7 @@ class Proposer:
             candidates = [x for x in first if history.is_new(x)]
         if not candidates:
             raise SpaceExhausted(
-                "every point of the space has been evaluated"
+                "every point of the space has been evaluated or is pending"
                 if math.isfinite(self.space.size)
                 else "no other point is left: all that are allowed differ from those evaluated by less than "
                 f"{SAME_POINT:g} of the ranges"

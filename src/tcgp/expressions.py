@@ -68,6 +68,13 @@ class Expression:
     program: tuple[Instruction, ...]
     names: frozenset[str]
 
+    @property
+    def names_in_order(self) -> list[str]:
+        """The names in the order in which they are mentioned first."""
+        return list(
+            dict.fromkeys(str(argument) for operation, argument in self.program if operation == "name")
+        )
+
     @classmethod
     def parse(cls, text: str, names: Collection[str] = ()) -> Expression:
         """Read an expression.

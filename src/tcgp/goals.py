@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from tcgp._text import did_you_mean, plain, shorten
 from tcgp._typing import FloatArray
-from tcgp.expressions import Constraint, Expression, parse_constraint
+from tcgp.expressions import Constraint, Expression, parse_constraint, quote_name
 from tcgp.space import Categorical, Point, Space, parameter_names
 
 __all__ = [
@@ -48,7 +48,7 @@ class Quantity:
     sign : {1.0, -1.0}
         -1 where large values are good: what is maximized, and lower limits.
     expression : Expression or None
-        Of outputs and parameters; None for the value that is optimized.
+        Of outputs and parameters; None for the one value that is optimized.
     bound : float or None
         The limit on ``sign * expression``, which is kept where the quantity is at most 0; None for an objective.
     """
@@ -80,7 +80,7 @@ class Quantity:
         """
         if self.expression is None:
             return y
-        return float(self.expression(numbers)[0]) if self.names <= numbers.keys() else math.nan
+        return _value(self.text, self.expression, numbers)
 
     def turned(self, value: float) -> float:
         """The quantity where the user's value is this one: small is good, and a limit is at 0."""
@@ -155,12 +155,15 @@ class Goals:
     Parameters
     ----------
     space : Space
-    objective : str or None
-        The output to optimize; None if the function returns a number.
+    objective : str, sequence of str or None
+        What to optimize: an output or an expression of outputs and parameters, or several; None if the function returns
+        a number.
     constraints : sequence of str
         Those that mention parameters only are known; the others are limits on outputs.
-    maximize : bool
-        Whether large values of the objective are good.
+    maximize : bool or collection of str
+        Whether large values of the objective are good; of several objectives, those of which they are.
+    reference : mapping, optional
+        Of several objectives, values beyond which nothing counts.
 
     Attributes
     ----------
@@ -168,10 +171,12 @@ class Goals:
         Constraints on parameters alone.
     objectives : list of Quantity
         What is optimized.
+    reference : array of shape (m,)
+        For each objective the value up to which it counts, small being good; NaN where none is given.
     limits : list of Quantity
         Constraints on outputs: a double bound makes two.
     outputs : tuple of str
-        The outputs that the goals name, the objective first.
+        The outputs that the goals name, those of objectives first.
 
     Examples
     --------
@@ -185,45 +190,85 @@ class Goals:
     def __init__(
         self,
         space: Space,
-        objective: str | None = None,
+        objective: str | Sequence[str] | None = None,
         constraints: Sequence[str] = (),
-        maximize: bool = False,
+        maximize: bool | Collection[str] = False,
+        reference: Mapping[str, float] | None = None,
     ) -> None:
         self.space, self.objective, self.maximize = space, objective, maximize
-        self.objectives = [Quantity(objective or "value", -1.0 if maximize else 1.0)]
         self.known: list[Constraint] = []
         self.limits: list[Quantity] = []
         parameters = parameter_names(space)
-        named = [] if objective is None else [objective]
-        names = [*parameters, *named]
+        texts = [objective] if isinstance(objective, str) else list(objective or ())
+        self._expressions = {text: _expression(space, text) for text in texts}
+        self.objectives = [
+            Quantity(
+                text,
+                -1.0 if maximize is True or (maximize and text in maximize) else 1.0,
+                self._expressions[text] if len(texts) > 1 else None,
+            )
+            for text in texts or ["value"]
+        ]
+        self.reference = np.array(
+            [q.turned((reference or {}).get(q.text, math.nan)) for q in self.objectives]
+        )
+        names = [*parameters, *texts, *self.needed()]
         for constraint in (part for text in constraints for part in parse_constraint(text, names)):
             unknown = sorted(constraint.names - set(parameters))
             if not unknown:
                 self.known.append(constraint)
                 continue
-            _check_numeric(space, constraint)
-            named += unknown
+            _check_numeric(space, "constraints", constraint)
             if math.isfinite(constraint.upper):
                 self.limits.append(Quantity(constraint.text, 1.0, constraint.expression, constraint.upper))
             if math.isfinite(constraint.lower):
                 self.limits.append(Quantity(constraint.text, -1.0, constraint.expression, -constraint.lower))
         if self.limits and objective is None:
-            text = self.limits[0].text
-            close = difflib.get_close_matches(named[0], parameters, 1)
+            text, output = self.limits[0].text, self.needed()[0]
+            close = difflib.get_close_matches(output, parameters, 1)
             hint = f"; did you mean the parameter {close[0]!r}?" if close else ""
             raise ValueError(
-                f"constraints: {text!r} is about the output {named[0]!r}, so objective must name the output to "
+                f"constraints: {text!r} is about the output {output!r}, so objective must name the output to "
                 f"optimize, got None{hint}"
             )
-        self.outputs = tuple(dict.fromkeys(named))
+        self.outputs = tuple(self.needed())
 
-    def read(
-        self, answer: object, reasons: Mapping[str, str] | None = None
-    ) -> tuple[float | None, dict[str, float | None] | None, str | None]:
-        """What a function's answer means: the objective's value, the outputs, and why there is no value if so.
+    @property
+    def has_several(self) -> bool:
+        """Whether there are several objectives."""
+        return len(self.objectives) > 1
+
+    def outputs_of_objectives(self, available: Collection[str] = ()) -> dict[str, list[str]]:
+        """The outputs from which each objective is computed.
 
         Parameters
         ----------
+        available : collection of str
+            Outputs that there are: an objective that is the name of one is no expression.
+        """
+        parameters, found = parameter_names(self.space), {}
+        for text, expression in self._expressions.items():
+            is_name = text in available or (expression.names == {text} and not self.has_several)
+            found[text] = [text] if is_name else [n for n in expression.names_in_order if n not in parameters]
+        return found
+
+    def needed(self, available: Collection[str] = ()) -> list[str]:
+        """The outputs without which there is no value, where these are available; those of objectives first."""
+        parameters = set(parameter_names(self.space))
+        of_limits = (name for limit in self.limits for name in sorted(limit.names - parameters))
+        of_objectives = (name for names in self.outputs_of_objectives(available).values() for name in names)
+        return list(dict.fromkeys((*of_objectives, *of_limits)))
+
+    def read(
+        self, x: Point, answer: object, reasons: Mapping[str, str] | None = None
+    ) -> tuple[float | None, dict[str, float | None] | None, str | None]:
+        """What a function's answer means: the objective's value, the outputs, and why there is no value if so.
+
+        Of several objectives it is the value of the first, and there is none unless all have one.
+
+        Parameters
+        ----------
+        x : point
         answer : float, mapping or anything else
         reasons : mapping, optional
             Why outputs have no value, where that is known.
@@ -233,9 +278,9 @@ class Goals:
         >>> from tcgp import Space
         >>> from tcgp.goals import Goals
         >>> goals = Goals(Space([(0, 1)]), "gain", maximize=True)
-        >>> goals.read({"gain": 3, "cost": 1.5})
+        >>> goals.read((0.5,), {"gain": 3, "cost": 1.5})
         (3.0, {'gain': 3.0, 'cost': 1.5}, None)
-        >>> goals.read({"cost": 1.5})
+        >>> goals.read((0.5,), {"cost": 1.5})
         (None, {'cost': 1.5}, "the output 'gain' is missing")
         """
         if not isinstance(answer, Mapping):
@@ -252,12 +297,20 @@ class Goals:
         if self.objective is None:
             names = ", ".join(map(repr, outputs))
             return None, outputs, f"objective must name one of the outputs {names}, got None"
-        for name in self.outputs:
+        for name in self.needed(outputs):
             if outputs.get(name) is None:
                 missing = f" is missing{did_you_mean(name, outputs)}"
                 trouble = f": {why[name]}" if name in why else missing
                 return None, outputs, f"the output {name!r}{trouble}"
-        return outputs[self.objective], outputs, None
+        numbers = self._numbers(x, outputs)
+        values = {
+            text: outputs[text] if text in outputs else _value(text, expression, numbers)
+            for text, expression in self._expressions.items()
+        }
+        for text, value in values.items():
+            if value is None or not math.isfinite(value):
+                return None, outputs, f"{NOT_FINITE}{value}: {text}"
+        return next(iter(values.values())), outputs, None
 
     @property
     def quantities(self) -> list[Quantity]:
@@ -279,6 +332,12 @@ class Goals:
             return [math.nan] * len(self.quantities)
         numbers = self._numbers(x, outputs or {})
         return [quantity.turned(quantity.read(y, numbers)) for quantity in self.quantities]
+
+    def value(self, text: str, x: Point, y: float | None, outputs: Outputs | None) -> float | None:
+        """An objective at an evaluation, as the user wrote it; None where it cannot be computed."""
+        (quantity,) = (quantity for quantity in self.objectives if quantity.text == text)
+        value = math.nan if y is None else quantity.read(y, self._numbers(x, outputs or {}))
+        return value if math.isfinite(value) else None
 
     def margins(self, x: Point, y: float, outputs: Outputs | None, spreads: Sequence[float]) -> list[Margin]:
         """How an evaluation that succeeded stands with each limit, where excesses usually differ by so much."""
@@ -311,12 +370,32 @@ class Goals:
         return {name: np.array([float(v)]) for name, v in values.items() if isinstance(v, int | float)}
 
 
-def _check_numeric(space: Space, constraint: Constraint) -> None:
-    """Refuse a limit that computes with choices that are no numbers."""
+def _expression(space: Space, text: str) -> Expression:
+    """An objective as an expression: of one name where it cannot be read as anything else."""
+    try:
+        expression = Expression.parse(text, parameter_names(space))
+    except ValueError:
+        expression = None
+    if expression is None or not expression.names:
+        return Expression.parse(quote_name(text))
+    if expression.names != {text}:
+        _check_numeric(space, "objective", expression)
+    return expression
+
+
+def _value(text: str, expression: Expression, numbers: Mapping[str, FloatArray]) -> float:
+    """The value of an expression; NaN where it cannot be computed. An output may have a text such as "a-b" as name."""
+    if text in numbers:
+        return float(numbers[text][0])
+    return float(expression(numbers)[0]) if expression.names <= numbers.keys() else math.nan
+
+
+def _check_numeric(space: Space, argument: str, formula: Constraint | Expression) -> None:
+    """Refuse what computes with choices that are no numbers."""
     for name, dimension in zip(parameter_names(space), space.dimensions, strict=True):
-        if name in constraint.names and isinstance(dimension, Categorical) and not dimension.numeric:
+        if name in formula.names and isinstance(dimension, Categorical) and not dimension.numeric:
             raise ValueError(
-                f"constraints: {constraint.text!r} computes with {name!r}, whose choices are not all numbers; "
+                f"{argument}: {formula.text!r} computes with {name!r}, whose choices are not all numbers; "
                 "let your function return what depends on it as an output"
             )
 

@@ -114,6 +114,11 @@ def _report_problems(problems: list[str], options: argparse.Namespace) -> None:
 
 def _runs(options: argparse.Namespace, optimizer: Optimizer, found: _Found) -> Iterator[_Run]:
     """The runs of a CSV file, a journal or a study; what cannot be read as a run is noted among the problems."""
+    if options.objective is not None and optimizer.history.goals.has_several:
+        raise UsageError(
+            "--objective says where the values of one objective are, and the campaign has several: they are read by "
+            "their names"
+        )
     if "://" in options.data:
         return _runs_of_study(options, optimizer)
     if options.study is not None:
@@ -146,22 +151,24 @@ def _answer_of(evaluation: Evaluation, objective: str | None, goals: Goals) -> A
     outputs, y = dict(evaluation.outputs or {}), evaluation.y
     if outputs and objective is not None:
         y = outputs.pop(objective, None)
-        outputs[goals.objective or objective] = y
+        outputs[objective if goals.objective is None else goals.objectives[0].text] = y
     if goals.objective is None:
         return y
     if not outputs and y is not None:  # one value there, and outputs here
-        return {goals.objective: y}
+        return {goals.objectives[0].text: y}
     return outputs or None
 
 
 def _check_objective(path: str, objective: str | None, history: History, goals: Goals) -> None:
     """Refuse a journal that does not have the output to minimize, as after its name was changed."""
-    there, name = history.output_names, objective or goals.objective
-    if there and name is not None and name not in there:
-        raise UsageError(
-            f"the journal {path!r} has no output {name!r}; say with --objective which of its outputs has the values: "
-            f"{', '.join(there)}"
-        )
+    there = history.output_names
+    ours = [name for names in goals.outputs_of_objectives(there).values() for name in names]
+    for name in (ours if objective is None else [objective]) if there else ():
+        if name not in there:
+            hint = "" if goals.has_several else "say with --objective which of its outputs has the values: "
+            raise UsageError(
+                f"the journal {path!r} has no output {name!r}; {hint or 'it has '}{', '.join(there)}"
+            )
 
 
 def _note_left_out(where: str, names: Iterable[str], optimizer: Optimizer) -> None:
@@ -176,13 +183,16 @@ def _runs_of_study(options: argparse.Namespace, optimizer: Optimizer) -> Iterato
     """The finished trials of a study; those that failed or were pruned are failures."""
     study, trials = load_study(options.data, options.study)
     goals = optimizer.history.goals
-    if len(study.directions) > 1:
-        raise UsageError(f"the study must have one objective, got one with {len(study.directions)}")
-    if (study.direction.name == "MAXIMIZE") != goals.maximize:
-        wanted = "maximizes" if goals.maximize else "minimizes"
-        raise UsageError(
-            f"the study {study.direction.name.lower()}s and the campaign {wanted}; set 'maximize' in the spec"
-        )
+    names, wanted = zip(
+        *((q.text, "minimize" if q.sign > 0.0 else "maximize") for q in goals.objectives), strict=True
+    )
+    theirs = tuple(direction.name.lower() for direction in study.directions)
+    if len(theirs) != len(wanted):
+        count = "one objective" if len(wanted) == 1 else f"{len(wanted)} objectives"
+        raise UsageError(f"the study must have {count}, got one with {len(theirs)}")
+    if theirs != wanted:
+        ours, study_does = (", ".join(f"{word}s" for word in words) for words in (wanted, theirs))
+        raise UsageError(f"the study {study_does} and the campaign {ours}; set 'maximize' in the spec")
     _note_left_out("the study", (name for trial in trials for name in trial.params), optimizer)
     for trial in trials:
         if not trial.state.is_finished():
@@ -190,7 +200,7 @@ def _runs_of_study(options: argparse.Namespace, optimizer: Optimizer) -> Iterato
         done = trial.state.name == "COMPLETE"
         answer: Any = trial.values[0] if done else None
         if done and goals.objective is not None:
-            answer = {**_numbers(trial.user_attrs), goals.objective: answer}
+            answer = {**_numbers(trial.user_attrs), **dict(zip(names, trial.values, strict=True))}
         seconds = None if trial.duration is None else trial.duration.total_seconds()
         why = None if done else str(trial.system_attrs.get("fail_reason") or trial.state.name.lower())
         yield _Run(f"trial {trial.number}", trial.params, answer, why, seconds)
@@ -216,11 +226,7 @@ def _runs_of_table(
             name: None if is_missing(cells[column]) else cells[column] for name, column in columns.items()
         }
         reason = cells.get(others["reason"]) or None
-        wanted = (
-            [answers[name] for name in history.goals.outputs]
-            if history.goals.outputs
-            else list(answers.values())
-        )
+        wanted = [answers[name] for name in history.goals.needed(columns)] or list(answers.values())
         if any(value is None for value in wanted) and reason is None:
             n_left_out += 1
             continue
@@ -259,8 +265,9 @@ def _value_columns(
         return {"value": objective or others[0]}
     columns = {name: name for name in others}
     if objective is not None:
-        columns[goals.objective] = objective
-    for name in goals.outputs:
+        columns[goals.objectives[0].text] = objective
+    wanted = goals.needed(columns)
+    for name in wanted:
         if name not in columns:
             raise UsageError(
                 f"{table.path!r} has no column for the output {name!r}; there are {', '.join(table.header)}"
@@ -270,7 +277,7 @@ def _value_columns(
         for name in columns
         if all(_is_number_or_missing(table.cell(row, columns[name])) for _, row in table.rows)
     ]
-    return {name: columns[name] for name in columns if name in goals.outputs or name in numeric}
+    return {name: columns[name] for name in columns if name in wanted or name in numeric}
 
 
 def _is_number_or_missing(text: str) -> bool:

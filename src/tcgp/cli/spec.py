@@ -16,10 +16,10 @@ from tcgp._files import read_regular
 from tcgp._text import did_you_mean, shorten
 from tcgp.cli.console import UsageError, parse_duration
 from tcgp.cli.tables import points_of_table, read_table
-from tcgp.goals import parameter_names
+from tcgp.goals import Goals, parameter_names
 from tcgp.optimizer import Settings
 from tcgp.programs import Objective, Simulator, Template, find_program
-from tcgp.record.settings import check_maximizer, split_constraints, wanted_output
+from tcgp.record.settings import check_maximizer, split_constraints, wanted_outputs
 from tcgp.running.arguments import Limits, point_of_row
 from tcgp.running.retries import Retries
 from tcgp.space import Categorical, Dimension, Integer, Point, Real, Space
@@ -56,7 +56,8 @@ timeout = "10m"                 # for each run, in seconds or as text: "30s", "1
 # initial_design = "centre"     # the centre and Sobol' points; or "uniform", the paper's, "lhs", "sobol"
 # maximizer = "multistart"      # or "smc", the paper's
 # maximize = false              # true: large values are wanted
-# target = 0.0                  # stop once a value is as low as this, or as high with maximize
+# target = 0.0                  # stop once a value is as low as this, or as high with maximize; of several
+                                # objectives, once a run is as good in all: {mass = 30.0, cost = 2.0}
 # max_time = "8h"               # stop after this time
 # patience = 20                 # stop after so many runs without an improvement, not counting the initial design
 # stop_when_share_below = 1e-4  # stop once less than this share of the space is predicted to be better; for up to
@@ -68,6 +69,9 @@ timeout = "10m"                 # for each run, in seconds or as text: "30s", "1
 # For a program with several outputs: the one to minimize, and what is to be kept. A constraint on an output is
 # learned along the run; no run is made that violates a constraint on parameters alone.
 # objective = "mass"            # an output that [outputs] below lists; "maximize" may name it instead
+                                # or an expression, "mass + 3 * cost"; or a list of two to four for a front of
+                                # compromises: objective = ["mass", "cost"], maximize = ["life"]
+# reference = {mass = 40.0}     # of several objectives, values beyond which a run is of no use
 # constraints = ["stress <= 250", "width <= 2 * layers"]
 # outputs = "json"              # instead of [outputs]: all numbers of a JSON object, the last line that is printed
 
@@ -107,7 +111,7 @@ alloy = {type = "categorical", choices = ["steel", "brass", "zinc"]}
 LARGEST_SPEC = 1 << 24  # bytes
 
 SETTINGS = tuple(field.name for field in fields(Settings))
-GOALS = ("objective", "constraints", "maximize")
+GOALS = ("objective", "constraints", "maximize", "reference")
 PROGRAM = ("command", "input", "timeout", "objective", "outputs", "environment")
 STOPPING = ("patience", "min_improvement", "stop_when_share_below")
 RUN = ("budget", "seed", "workers", "target", "max_time", "max_failures", "retries", "x0", *STOPPING)
@@ -215,7 +219,7 @@ class Spec:
     seed: int | None
     workers: int | None
     scheduler: str | None
-    target: float | None
+    target: float | dict[str, float] | None
     max_time: float | None
     max_failures: float | None
     retries: Retries | None
@@ -310,7 +314,7 @@ def _spec(path: Path, content: Mapping[str, Any]) -> Spec:
         seed=_integer(content, "seed", 0),
         workers=count,
         scheduler=scheduler,
-        target=_number(content, "target"),
+        target=_target(content, settings.goals(space)),
         max_time=_duration(content, "max_time"),
         max_failures=Limits(1, max_failures=content.get("max_failures")).max_failures,
         retries=_retries(content),
@@ -409,7 +413,7 @@ def _first_points(x0: object, space: Space, base: Path) -> list[Point]:
 def _program(content: Mapping[str, Any], space: Space, base: Path) -> Program | None:
     if "command" not in content:
         stray = [key for key in PROGRAM if key in content]
-        if stray and not (stray == ["objective"] and _output_to_minimize(content)):
+        if stray and not (stray == ["objective"] and _outputs_to_minimize(content)):
             raise ValueError(f'{stray[0]!r} needs a \'command\', a list such as ["./simulate", "{{x}}"]')
         return None
     environment = _environment(content)
@@ -460,7 +464,7 @@ def _check_placeholders(command: tuple[str, ...], space: Space, source: str) -> 
 def _objective(content: Mapping[str, Any]) -> Objective:
     """Where the one value is; of several outputs, `_outputs` says where they are."""
     table = content.get("objective", {})
-    if isinstance(table, str):
+    if isinstance(table, str | list):
         table = {}
     if not isinstance(table, Mapping):
         raise ValueError(
@@ -493,10 +497,10 @@ def _place(label: str, table: Mapping[str, Any]) -> Objective:
         raise ValueError(f"{label}: {error}") from None
 
 
-def _output_to_minimize(content: Mapping[str, Any]) -> str | None:
-    """The output that the objective names; None where it says where the one value is."""
+def _outputs_to_minimize(content: Mapping[str, Any]) -> str | list[str] | None:
+    """What the objective names; None where it says where the one value is."""
     name = content.get("objective")
-    return name if isinstance(name, str) and (name != "stdout" or "outputs" in content) else None
+    return name if isinstance(name, str | list) and (name != "stdout" or "outputs" in content) else None
 
 
 def _environment(content: Mapping[str, Any]) -> dict[str, str]:
@@ -526,7 +530,9 @@ def _settings(content: Mapping[str, Any]) -> Settings:
         raise ValueError(
             f"'constraints' must be a list of strings such as 'stress <= 250', got {others[0]!r}"
         )
-    goal = wanted_output(_output_to_minimize(content), content.get("maximize", False))
+    goal = wanted_outputs(
+        _outputs_to_minimize(content), content.get("maximize", False), content.get("reference")
+    )
     return Settings(**given, **goal, constraints=texts)
 
 
@@ -571,9 +577,11 @@ def _check_goals(settings: Settings, space: Space, program: Program | None, x0: 
     if program is None:
         return
     if program.outputs is None and objective is not None:
+        name = goals.outputs[0] if goals.outputs else "mass"
+        what = "objectives are outputs" if goals.has_several else f"objective is the output {objective!r}"
         raise ValueError(
-            f"the objective is the output {objective!r}, so 'outputs' must say where the outputs are: a table "
-            f'[outputs] with lines such as {objective} = {{key = "{objective}"}}, or outputs = "json"'
+            f"the {what}, so 'outputs' must say where the outputs are: a table "
+            f'[outputs] with lines such as {name} = {{key = "{name}"}}, or outputs = "json"'
         )
     if program.outputs is not None and objective is None:
         raise ValueError("'outputs' needs 'objective', the name of the output to minimize")
@@ -583,16 +591,24 @@ def _check_goals(settings: Settings, space: Space, program: Program | None, x0: 
     for name in listed:
         if name in parameters:
             raise ValueError(f"output {name!r} has the name of a parameter; give it another")
-    if objective is not None and objective not in listed:
-        raise ValueError(
-            f"the objective {objective!r} is not among the outputs{_suggestion(objective, listed)}"
-        )
+    for text, names in goals.outputs_of_objectives(listed).items():
+        for name in (name for name in names if name not in listed):
+            what = f"the objective {text!r}" + ("" if name == text else f" names {name!r}, which")
+            raise ValueError(f"{what} is not among the outputs{_suggestion(name, listed)}")
     for limit in goals.limits:
         for name in sorted(limit.names - {*listed, *parameters}):
             raise ValueError(
                 f"the constraint {limit.text!r} names {name!r}, which is neither an output nor a parameter"
                 f"{_suggestion(name, [*listed, *parameters])}"
             )
+
+
+def _target(content: Mapping[str, Any], goals: Goals) -> float | dict[str, float] | None:
+    """What ends the run once it is reached: a number, or of several objectives one for each."""
+    table = content.get("target")
+    target = dict(table) if isinstance(table, Mapping) else _number(content, "target")
+    Limits(1, target=target).check_goals(goals)
+    return target
 
 
 def _retries(content: Mapping[str, Any]) -> Retries | None:

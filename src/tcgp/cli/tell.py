@@ -44,6 +44,8 @@ def _with_way_out(message: str) -> str:
 
 def _so_far(optimizer: Optimizer) -> str:
     history = optimizer.history
+    if history.goals.has_several and len(history.data.front):
+        return f"{len(history.data.front)} of {len(history.evaluations)} are on the front"
     if history.best is None:
         return "no value so far" if history.least_violating is None else "no run keeps all constraints so far"
     if history.goals.limits:
@@ -101,12 +103,13 @@ def _check_answer(answer: Answer, goals: Goals) -> None:
         if isinstance(answer, dict):
             raise UsageError(f"the campaign has one value and no outputs: give VALUE, got {_pairs(answer)}")
         return
-    form = " ".join(f"{name}=VALUE" for name in goals.outputs)
+    needed = goals.needed(answer if isinstance(answer, dict) else ())
+    form = " ".join(f"{name}=VALUE" for name in needed)
     if not isinstance(answer, dict):
         raise UsageError(f"the campaign has outputs: give them as {form}, got {answer!r}")
-    for name in goals.outputs:
+    for name in needed:
         if name not in answer:
-            close = difflib.get_close_matches(name, set(answer) - set(goals.outputs), n=1)
+            close = difflib.get_close_matches(name, set(answer) - set(needed), n=1)
             hint = f"; is it {close[0]!r}?" if close else "; a run without it is told by --failed REASON"
             raise UsageError(f"the output {name!r} must be given, as {form}, got {_pairs(answer)}{hint}")
 

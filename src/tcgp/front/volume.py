@@ -22,7 +22,8 @@ Box = tuple[Side, ...]
 def reference_point(front: FloatArray, data: FloatArray) -> FloatArray:
     """The point up to which volumes count: a tenth of the front's range beyond its worst values.
 
-    An objective in which the front does not vary has the worst of all data there.
+    An objective in which the front does not vary has the worst of all data there; where these do not vary either, any
+    larger value will do.
 
     Parameters
     ----------
@@ -43,8 +44,9 @@ def reference_point(front: FloatArray, data: FloatArray) -> FloatArray:
     >>> reference_point(data[:2], data), reference_point(data[:1], data)
     (array([ 2.1, 31. ]), array([ 4., 50.]))
     """
-    worst, best = front.max(axis=0), front.min(axis=0)
-    return np.asarray(np.where(worst > best, worst + MARGIN * (worst - best), data.max(axis=0)))
+    worst, best, worst_of_all = front.max(axis=0), front.min(axis=0), data.max(axis=0)
+    beyond = np.where(worst_of_all > worst, worst_of_all, worst + np.maximum(np.abs(worst), 1.0))
+    return np.asarray(np.where(worst > best, worst + MARGIN * (worst - best), beyond))
 
 
 def hypervolume(Y: FloatArray, reference: FloatArray) -> float:

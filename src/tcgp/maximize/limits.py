@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -12,10 +13,11 @@ import scipy  # scipy.optimize is loaded when it is first used: it takes a fifth
 from tcgp._threads import single_threaded
 from tcgp._typing import FloatArray
 from tcgp.criteria.base import PredictiveModel
+from tcgp.laws import Law
 from tcgp.maximize.constrained import MARGIN
 from tcgp.region import Region
 
-__all__ = ["follow_limits"]
+__all__ = ["Excess", "follow_limits"]
 
 # Standard deviations by which predictions must keep the limits, and calls of the models for each. Between these is
 # nearly the largest product of an improvement and a probability.
@@ -75,6 +77,29 @@ def follow_limits(
     for margin, n_calls in MARGINS.items():
         z = problem.solve(z, margin, n_calls)
     return np.array(problem.visited)
+
+
+@dataclass(frozen=True)
+class Excess:
+    """How far a value lies above a bound, as a limit that is kept up to 0."""
+
+    model: PredictiveModel
+    bound: float
+
+    @property
+    def law(self) -> Law:
+        """That of the model."""
+        return self.model.law
+
+    def predict_arrays(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Location and scale at the rows of X."""
+        mean, sd = self.model.predict_arrays(X)
+        return mean - self.bound, sd
+
+    def predict_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Location, scale and their gradients."""
+        mean, sd, mean_gradient, sd_gradient = self.model.predict_gradient(X)
+        return mean - self.bound, sd, mean_gradient, sd_gradient
 
 
 class _Spent(Exception):

@@ -142,7 +142,7 @@ class Members:
             ready -= self._hopeless(n)
         compared = ready | {first for first, *_ in turns}
         numbers = [i for i in candidates(self.method, due, self._last_leads(n)) if i in compared]
-        due = tuple(i for i in due if i in ready) or due
+        due = tuple(i for i in due if i in ready) or turns[0]
         fit = partial(self.fit_member, X=X, y=y, seed=seed, level=level, n=n)
         number, models, found = due[0], {}, {}
         if len(numbers) > 1:

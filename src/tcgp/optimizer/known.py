@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from tcgp._text import plain
 from tcgp.record.history import Evaluation, History, Proposal
-from tcgp.record.settings import Settings
+from tcgp.record.settings import Settings, check_choice
 from tcgp.record.streams import Streams
 from tcgp.search.proposer import Proposer
 from tcgp.space import Space
@@ -130,13 +130,18 @@ class Known:
         """
         if not isinstance(improvement, numbers.Real) or math.isnan(improvement):
             raise ValueError(f"improvement must be a number, got {plain(improvement)}")
-        if self.history.best is None or not self.history.data.has_contrast:
+        if not self.history.data.feasible.any() or not self.history.data.has_contrast:
             return None
         acquisition = self._proposer.acquisition
         return acquisition.share_below(acquisition.updated() or acquisition.fit()[0], improvement)
 
-    def fit_model(self) -> Model:
+    def fit_model(self, objective: str | None = None) -> Model:
         """Fit the method of this run to all evaluations; the model takes points as `tell` does.
+
+        Parameters
+        ----------
+        objective : str, optional
+            Which of several objectives to model; by default the first.
 
         Returns
         -------
@@ -158,16 +163,20 @@ class Known:
 
         self._check_contrast()
         data, box = self.history.data, [(0.0, 1.0)] * self.space.dim
+        objectives = {quantity.text: (j, quantity) for j, quantity in enumerate(data.goals.objectives)}
+        if objective is not None:
+            check_choice("objective", objective, objectives)
+        j, quantity = objectives[objective or next(iter(objectives))]
         rows = data.distinct
         model = fit_model(
             data.U[rows],
-            data.Y[rows, 0],
+            data.Y[rows, j],
             self.settings.method,
             bounds=box,
             rng=self.seed,
             **self.settings.options,
         )
-        return model.over(self.space, negated=self.settings.maximize)
+        return model.over(self.space, negated=quantity.sign < 0.0)
 
     @property
     def seed(self) -> int:

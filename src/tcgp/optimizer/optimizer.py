@@ -38,7 +38,7 @@ from tcgp.record.settings import (
     check_maximizer,
     check_positive_integer,
     split_constraints,
-    wanted_output,
+    wanted_outputs,
 )
 from tcgp.record.streams import Streams
 from tcgp.search.proposer import Proposer
@@ -78,15 +78,18 @@ class Optimizer(Known):
         the letter.
     criterion : {"ei", "lcb"}
         Expected improvement, or the lower confidence bound of level ``epsilon``.
-    objective : str, optional
-        Name of the output to minimize, if the function has several. Evaluations are then mappings of outputs.
+    objective : str or list of str, optional
+        Name of the output to minimize, if the function has several, or an expression of outputs and parameters such as
+        ``"mass + 3 * deflection"``. Evaluations are then mappings of outputs. Two to four of them in a list are
+        minimized together: the result has a front of compromises in the place of a best point.
     constraints : str, or sequence of str, callables and SciPy constraints
         ``"stress <= 250"`` is about an output, and learned along the run; ``"width <= 0.5 * height"`` is about
         parameters alone (``x0``, ``x1``, ... where they have no names), and no point that violates it is proposed. So
         are SciPy's ``LinearConstraint`` and ``NonlinearConstraint``, and a callable that takes a point and returns
         whether it is allowed; these are not journaled, and must be given again to `resume`.
-    maximize : bool or str
-        Whether to maximize; or the name of the output to maximize.
+    maximize : bool, str or list of str
+        Whether to maximize; or what to maximize. With several objectives, those that are to be maximized: they need not
+        be in ``objective``, too.
     n_initial : int, optional
         Size of the initial design; by default two more than parameters with ``"auto"``, 10 per parameter with
         other methods, fixed ones aside. All reported points count, including failures.
@@ -104,6 +107,9 @@ class Optimizer(Known):
         Level of the lower confidence bound.
     options : mapping, optional
         Options of the method, such as ``{"delta": 0.1}``; see `tcgp.fit_model`.
+    reference : mapping, optional
+        Of several objectives, or some of them, values beyond which a point is of no use, ``{"mass": 40.0}``. By
+        default a tenth of the front's range beyond its worst value.
 
     Attributes
     ----------
@@ -130,9 +136,9 @@ class Optimizer(Known):
         space: object,
         *,
         method: str = "auto",
-        objective: str | None = None,
+        objective: str | Sequence[str] | None = None,
         constraints: object = (),
-        maximize: bool | str = False,
+        maximize: bool | str | Sequence[str] = False,
         criterion: str = "ei",
         n_initial: int | None = None,
         rng: RandomState = None,
@@ -141,11 +147,12 @@ class Optimizer(Known):
         initial_design: str | None = None,
         epsilon: float = 0.1,
         options: Mapping[str, Any] | None = None,
+        reference: Mapping[str, float] | None = None,
     ) -> None:
         parameters = Space(space)
         texts, others = split_constraints(constraints)
         settings = Settings(
-            **wanted_output(objective, maximize),
+            **wanted_outputs(objective, maximize, reference),
             constraints=texts,
             method=method,
             criterion=criterion,
@@ -543,7 +550,7 @@ class Optimizer(Known):
 
     def _start_journal(self, path: str | os.PathLike[str]) -> None:
         journal = _new_journal(path)
-        header = {"space": self.space.to_json(), "settings": asdict(self.settings), "seed": self.seed}
+        header = {"space": self.space.to_json(), "settings": self.settings.to_json(), "seed": self.seed}
         header |= {"campaign": self.campaign, "computing": computing()}
         if self._constraints:
             header["constraints_not_kept"] = len(self._constraints)

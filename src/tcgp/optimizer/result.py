@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from scipy.optimize import OptimizeResult
 
 from tcgp._text import plain, shorten
 from tcgp.goals import parameter_names
+from tcgp.optimizer.front import Front, FrontPoint
 from tcgp.record.history import History
 
 if TYPE_CHECKING:
@@ -27,11 +28,18 @@ class Result(OptimizeResult):  # type: ignore[misc]
     ----------
     x : array, list or dict
         Best point that satisfies all constraints, in the form the function takes. If there is none, the point that
-        comes closest, and ``success`` is False. None if every evaluation failed.
-    fun : float
-        Its value, with the sign of the function; NaN if every evaluation failed.
+        comes closest, and ``success`` is False. None if every evaluation failed, and with several objectives.
+    fun : float or None
+        Its value, with the sign of the function; NaN if every evaluation failed; None with several objectives.
     outputs : dict or None
         All outputs at this point, if the function has several.
+    front : Front
+        Only with several objectives, as the next two: the points that satisfy all constraints and that no other
+        dominates.
+    hypervolume : array of shape (n,)
+        The volume dominated after each evaluation, up to ``reference``.
+    reference : dict
+        For each objective the value up to which volumes count; empty while no point satisfies all constraints.
     feasible : array of shape (n,)
         For each evaluation, whether it succeeded and satisfies all constraints on outputs.
     nfev, nit : int
@@ -43,7 +51,7 @@ class Result(OptimizeResult):  # type: ignore[misc]
         The same in words; the message adds, if no evaluation succeeded, how the last one failed.
     x_iters : list of dicts or lists
         All evaluated points, in the order of the results: dicts if the parameters have names.
-    func_vals : array of shape (n,)
+    func_vals : array of shape (n,), or (n, m) with m objectives
         Their values; NaN where the evaluation failed.
     failures : list of (int, str)
         For each failed evaluation, its place in ``x_iters`` and the reason.
@@ -55,18 +63,19 @@ class Result(OptimizeResult):  # type: ignore[misc]
     def of(cls, optimizer: Optimizer) -> Result:
         """What an optimizer knows so far."""
         history, evaluations = optimizer.history, optimizer.evaluations
-        best, message = history.best, "the best so far"
-        if best is None and history.least_violating is not None:
+        success, best = bool(history.data.feasible.any()), history.best
+        message = "the front so far" if history.goals.has_several else "the best so far"
+        if not success and history.least_violating is not None:
             best, message = history.least_violating, "no evaluation keeps all constraints so far"
-        elif best is None:
+        elif not success:
             message = "no evaluation has succeeded so far"
-        return cls(
+        result = cls(
             x=None if best is None else optimizer.space.as_argument(best.x),
             fun=math.nan if best is None else best.y,
             outputs=None if best is None or best.outputs is None else dict(best.outputs),
             nfev=len(evaluations),
             nit=len(optimizer.trace),
-            success=history.best is not None,
+            success=success,
             status=0,
             message=message,
             x_iters=[optimizer.space.as_named(e.x) for e in evaluations],
@@ -75,11 +84,28 @@ class Result(OptimizeResult):  # type: ignore[misc]
             failures=[(i, e.reason) for i, e in enumerate(evaluations) if e.failed],
             optimizer=optimizer,
         )
+        if history.goals.has_several:
+            result.update(_of_several(history))
+        return result
+
+    def knee(self) -> FrontPoint:
+        """The point of the front from which to go on in either direction costs more than it gains."""
+        return self._front.knee()
+
+    def choose(self, weights: Mapping[str, float]) -> FrontPoint:
+        """The point of the front that suits weights of the objectives best: see `Front.choose`."""
+        return self._front.choose(weights)
+
+    @property
+    def _front(self) -> Front:
+        if "front" not in self:
+            raise ValueError("there is no front: the run has one objective, and its best point is x")
+        return self["front"]  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
+        several = "front" in self
         lines = {
-            "fun": plain(self.fun),
-            "x": plain(self.x),
+            **({"front": self.front} if several else {"fun": plain(self.fun), "x": plain(self.x)}),
             "evaluations": self._counts(),
             "message": self.message,
         }
@@ -112,6 +138,22 @@ class Result(OptimizeResult):  # type: ignore[misc]
         return plotting.plot_result(self, **options)
 
 
+def _of_several(history: History) -> dict[str, Any]:
+    """What a result says otherwise with several objectives."""
+    data, objectives = history.data, history.goals.objectives
+    signs = np.array([quantity.sign for quantity in objectives])
+    end = [] if data.reference is None else (signs * data.reference).tolist()
+    return {
+        "x": None,
+        "fun": None,
+        "outputs": None,
+        "func_vals": signs * data.Y[:, : len(objectives)],
+        "front": Front(history),
+        "hypervolume": data.hypervolumes,
+        "reference": {quantity.text: value for quantity, value in zip(objectives, end, strict=False)},
+    }
+
+
 def columns_of(history: History) -> list[str]:
     """Names of the columns of `rows_of`: a name that is taken, by a parameter or an output, gets a line below."""
     parameters = parameter_names(history.space)
@@ -126,20 +168,35 @@ def columns_of(history: History) -> list[str]:
             found.append(name)
         return found
 
-    values = free(history.output_names or ["value"])
-    return [*free(["id"]), *parameters, *values, *free(["feasible", "reason", "seconds"])]
+    values = free([*(history.output_names or ["value"]), *_computed(history)])
+    front = ["front"] if history.goals.has_several else []
+    return [*free(["id"]), *parameters, *values, *free(["feasible", *front, "reason", "seconds"])]
+
+
+def _computed(history: History) -> list[str]:
+    """The objectives that are no outputs, and computed from them."""
+    known = {*history.output_names, *parameter_names(history.space), "value"}
+    return [quantity.text for quantity in history.goals.objectives if quantity.text not in known]
 
 
 def rows_of(history: History) -> list[dict[str, Any]]:
-    """Every evaluation as a row: its number, parameters, objective or outputs, and how it ended.
+    """Every evaluation as a row: its number, parameters, outputs and objectives, and how it ended.
 
-    Those outside the present bounds come last; they count as not feasible.
+    Those outside the present bounds come last; they count as not feasible. With several objectives a column says which
+    are on the front.
     """
-    columns, outputs = columns_of(history), history.output_names
-    inside = zip(history.data.evaluations, history.data.feasible.tolist(), strict=True)
-    outside = ((replace(e, reason=e.reason or "outside the present bounds"), False) for e in history.outside)
+    columns, outputs, data = columns_of(history), history.output_names, history.data
+    feasible = data.feasible.tolist()
+    on_front = np.isin(np.arange(len(feasible)), data.front).tolist()
+    inside = zip(data.evaluations, feasible, on_front, strict=True)
+    outside = (
+        (replace(e, reason=e.reason or "outside the present bounds"), False, False) for e in history.outside
+    )
+    goals, computed = history.goals, _computed(history)
     rows = []
-    for e, feasible in (*inside, *outside):
+    for e, is_feasible, is_front in (*inside, *outside):
         values = [(e.outputs or {}).get(name) for name in outputs] if outputs else [e.y]
-        rows.append(dict(zip(columns, [e.id, *e.x, *values, feasible, e.reason, e.seconds], strict=True)))
+        values += [goals.value(text, e.x, e.y, e.outputs) for text in computed]
+        ends = [is_feasible, *([is_front] if goals.has_several else []), e.reason, e.seconds]
+        rows.append(dict(zip(columns, [e.id, *e.x, *values, *ends], strict=True)))
     return rows

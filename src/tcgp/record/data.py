@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from tcgp._typing import BoolArray, FloatArray, IntArray
+from tcgp.front import hypervolume, non_dominated, reference_point
 from tcgp.goals import Goals, Margin
 from tcgp.record.evaluation import Evaluation
 
@@ -83,9 +84,61 @@ class Data:
 
     @cached_property
     def merits(self) -> list[float | None]:
-        """Of each evaluation the value to be minimized; None if it failed or broke a constraint."""
-        pairs = zip(self.Y[:, 0].tolist(), self.feasible.tolist(), strict=True)
+        """Of each evaluation the value to be minimized; None if it failed or broke a constraint.
+
+        With several objectives, minus the volume that all evaluations up to this one dominate.
+        """
+        values = -self.hypervolumes if self.goals.has_several else self.Y[:, 0]
+        pairs = zip(values.tolist(), self.feasible.tolist(), strict=True)
         return [value if feasible else None for value, feasible in pairs]
+
+    @cached_property
+    def front(self) -> IntArray:
+        """Rows that keep all constraints and that no other such row dominates, from one end to the other."""
+        rows = np.flatnonzero(self.feasible)
+        objectives = self.Y[rows, : self.n_objectives]
+        kept = non_dominated(objectives)
+        return rows[kept][np.lexsort(objectives[kept].T[::-1])]
+
+    @cached_property
+    def reference(self) -> FloatArray | None:
+        """For several objectives the point up to which volumes count; None while no point keeps all constraints."""
+        if not len(self.front):
+            return None
+        given, m = self.goals.reference, self.n_objectives
+        front = self.Y[self.front, :m]
+        inside = ~(front > given).any(axis=1)
+        found = reference_point(front[inside] if inside.any() else front, self.Y[self.succeeded, :m])
+        return np.where(np.isnan(given), found, given)
+
+    @cached_property
+    def hypervolumes(self) -> FloatArray:
+        """Of several objectives the volume dominated after each evaluation, up to the present reference, (n,)."""
+        volumes = np.zeros(len(self.Y))
+        if self.reference is None:
+            return volumes
+        known, volume = np.empty((0, self.n_objectives)), 0.0
+        for i, y in enumerate(self.Y[:, : self.n_objectives]):
+            if self.feasible[i] and (y < self.reference).all() and not (known <= y).all(axis=1).any():
+                known = np.vstack([known[~(y <= known).all(axis=1)], y])
+                volume = hypervolume(known, self.reference)
+            volumes[i] = volume
+        return volumes
+
+    @cached_property
+    def standing(self) -> FloatArray:
+        """What orders successes that are equally feasible, (n,): their value.
+
+        With several objectives it is the number of points by which one is dominated, among those that keep all
+        constraints.
+        """
+        if not self.goals.has_several:
+            return self.Y[:, 0]
+        values = self.Y[:, : self.n_objectives]
+        n_better = np.zeros(len(values))
+        for y in values[self.feasible]:
+            n_better += (y <= values).all(axis=1) & (y < values).any(axis=1)
+        return n_better
 
     @cached_property
     def violations(self) -> FloatArray:
@@ -108,7 +161,7 @@ class Data:
 
     @property
     def successes(self) -> tuple[FloatArray, FloatArray]:
-        """Codes (m, dim) and values (m,) of the evaluations that succeeded."""
+        """Codes (m, dim) of the evaluations that succeeded, and values (m,) of the first objective."""
         return self.U[self.succeeded], self.Y[self.succeeded, 0]
 
     @property
@@ -123,8 +176,8 @@ class Data:
 
     @cached_property
     def best(self) -> Evaluation | None:
-        """The first of the best evaluations that keep all constraints, or None if there is none."""
-        if not self.feasible.any():
+        """The first of the best evaluations that keep all constraints, or None: of several objectives none is best."""
+        if self.goals.has_several or not self.feasible.any():
             return None
         return self.evaluations[int(np.argmin(np.where(self.feasible, self.Y[:, 0], np.inf)))]
 
@@ -137,13 +190,13 @@ class Data:
     @property
     def has_contrast(self) -> bool:
         """Whether at least two different values are known: without them there is nothing to model."""
-        return len(np.unique(self.Y[self.succeeded, 0])) > 1
+        return len(np.unique(self.Y[self.succeeded, : self.n_objectives], axis=0)) > 1
 
     @property
     def ranking(self) -> IntArray:
         """Rows of the evaluations that succeeded, the best first: those that keep all limits, by their value."""
         rows = np.flatnonzero(self.succeeded)
-        return rows[np.lexsort([self.Y[rows, 0], self.violations[rows]])]
+        return rows[np.lexsort([self.standing[rows], self.violations[rows]])]
 
     @property
     def distinct(self) -> IntArray:

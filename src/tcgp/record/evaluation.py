@@ -79,7 +79,7 @@ class Evaluation:
         if goals is None:
             (value, why), outputs = interpret(y), None
         else:
-            value, outputs, why = goals.read(y, reasons)
+            value, outputs, why = goals.read(x, y, reasons)
         duration = None if seconds is None else float(seconds)
         return cls(x, value, None if value is not None else given or why, duration, outputs=outputs)
 

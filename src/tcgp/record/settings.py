@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import numbers
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,12 @@ __all__ = [
     "check_seed",
     "default_size",
     "split_constraints",
-    "wanted_output",
+    "wanted_outputs",
 ]
 
 DESIGNS = ("uniform", "lhs", "sobol", "centre")
+
+MOST_OBJECTIVES = 4  # of five, nearly all points are on the front
 
 PER_PARAMETER = 10  # points of the paper's designs for each parameter
 
@@ -47,9 +50,12 @@ class Settings:
         None until the size of the space is known, see `completed`.
     epsilon : float
     options : mapping
-    objective : str or None
+    objective : str, tuple of str or None
+        Several as a tuple.
     constraints : tuple of str
-    maximize : bool
+    maximize : bool or tuple of str
+        Of several objectives, those that are maximized.
+    reference : mapping or None
         As in `tcgp.Optimizer`. Constraints that are no text are not settings: a journal cannot keep them.
 
     Examples
@@ -68,21 +74,20 @@ class Settings:
     maximizer: str | None = None
     epsilon: float = 0.1
     options: Mapping[str, Any] = field(default_factory=dict)
-    objective: str | None = None
+    objective: str | tuple[str, ...] | None = None
     constraints: tuple[str, ...] = ()
-    maximize: bool = False
+    maximize: bool | tuple[str, ...] = False
+    reference: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "constraints", tuple(self.constraints))
+        for name in ("objective", "maximize"):  # JSON knows no tuples
+            if isinstance(getattr(self, name), list):
+                object.__setattr__(self, name, tuple(getattr(self, name)))
         for text in self.constraints:
             if not isinstance(text, str):
                 raise ValueError(f"constraints must be strings such as 'stress <= 250', got {plain(text)}")
-        if self.objective is not None and not isinstance(self.objective, str):
-            raise ValueError(f"objective must be the name of an output or None, got {plain(self.objective)}")
-        if not isinstance(self.maximize, bool):
-            raise ValueError(
-                f"maximize must be True, False or the name of an output, got {plain(self.maximize)}"
-            )
+        self._check_objectives()
         check_method(self.method)
         check_choice("criterion", self.criterion, ("ei", "lcb"))
         if self.initial_design is not None:
@@ -106,6 +111,56 @@ class Settings:
         if self.maximizer is None:
             object.__setattr__(self, "maximizer", choices_of(self.options).maximizer)
         check_choice("maximizer", self.maximizer, ("multistart", "smc"))
+        if self.has_several:
+            for name, only in (("criterion", "ei"), ("maximizer", "multistart")):
+                if getattr(self, name) != only:
+                    raise ValueError(
+                        f"{name} must be {only!r} with several objectives, got {getattr(self, name)!r}"
+                    )
+
+    @property
+    def has_several(self) -> bool:
+        """Whether there are several objectives."""
+        return isinstance(self.objective, tuple)
+
+    def _check_objectives(self) -> None:
+        """Refuse objectives that are no names, too many, or maximized without being objectives."""
+        given = self.objective if isinstance(self.objective, tuple) else (self.objective,)
+        are_names = all(isinstance(name, str) or (name is None and not self.has_several) for name in given)
+        if not are_names or (self.has_several and len(set(given)) < max(2, len(given))):
+            raise ValueError(
+                "objective must be the name of an output, an expression of outputs, a list of these, or None, got "
+                f"{plain(self.objective)}"
+            )
+        if len(given) > MOST_OBJECTIVES:
+            raise ValueError(
+                f"objective must name at most {MOST_OBJECTIVES} outputs, got {len(given)}, of which nearly all points "
+                "are on the front; keep those that matter most, and give the others a limit in constraints, such as "
+                "'cost <= 100'"
+            )
+        if not isinstance(self.maximize, bool) and not (
+            isinstance(self.maximize, tuple) and self.has_several and set(self.maximize) <= set(given)
+        ):
+            raise ValueError(
+                "maximize must be True, False, the name of an output or, of several objectives, a list of some, got "
+                f"{plain(self.maximize)}"
+            )
+        self._check_reference([name for name in given if name is not None])
+
+    def _check_reference(self, objectives: Collection[str]) -> None:
+        """Refuse a reference of anything but several objectives."""
+        if self.reference is None:
+            return
+        if not isinstance(self.reference, Mapping) or not self.has_several:
+            raise ValueError(
+                "reference must be a mapping from some of several objectives to numbers, got "
+                f"{plain(self.reference)}"
+            )
+        for name, value in self.reference.items():
+            check_choice("a name in reference", name, objectives)
+            if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
+                raise ValueError(f"reference of {name!r} must be a finite number, got {plain(value)}")
+        object.__setattr__(self, "reference", {name: float(value) for name, value in self.reference.items()})
 
     def completed(self, space: Space, n_evals: int | None = None, n_workers: int = 1) -> Settings:
         """The settings with the default initial design, where none is given."""
@@ -116,7 +171,13 @@ class Settings:
 
     def goals(self, space: Space) -> Goals:
         """What is wanted of the outputs."""
-        return Goals(space, self.objective, self.constraints, self.maximize)
+        return Goals(space, self.objective, self.constraints, self.maximize, self.reference)
+
+    def to_json(self) -> dict[str, Any]:
+        """What a journal keeps."""
+        return {
+            name: value for name, value in asdict(self).items() if name != "reference" or value is not None
+        }
 
 
 def default_size(method: str, n_parameters: int, n_evals: int | None = None, n_workers: int = 1) -> int:
@@ -170,12 +231,37 @@ def split_constraints(constraints: object) -> tuple[tuple[str, ...], list[Any]]:
     return tuple(c for c in items if isinstance(c, str)), [c for c in items if not isinstance(c, str)]
 
 
-def wanted_output(objective: str | None, maximize: bool | str) -> dict[str, Any]:
-    """The output to optimize and its sense; ``maximize`` may name it."""
-    if isinstance(maximize, str):
-        if objective not in (None, maximize):
-            raise ValueError(
-                f"objective and maximize must name one output, got {plain(objective)} and {plain(maximize)}"
-            )
-        return {"objective": maximize, "maximize": True}
-    return {"objective": objective, "maximize": maximize}
+def wanted_outputs(objective: object, maximize: object, reference: object = None) -> dict[str, Any]:
+    """What to optimize, and in which sense; ``maximize`` may name objectives that ``objective`` does not.
+
+    Examples
+    --------
+    >>> from tcgp.record.settings import wanted_outputs
+    >>> wanted_outputs(["mass"], ["gain"])
+    {'objective': ('mass', 'gain'), 'maximize': ('gain',), 'reference': None}
+    >>> wanted_outputs(None, "gain")
+    {'objective': 'gain', 'maximize': True, 'reference': None}
+    """
+    if (
+        isinstance(maximize, str)
+        and objective not in (None, maximize)
+        and not isinstance(objective, list | tuple)
+    ):
+        raise ValueError(
+            "objective and maximize must name one output, or be lists of several, got "
+            f"{plain(objective)} and {plain(maximize)}"
+        )
+    high = [maximize] if isinstance(maximize, str) else maximize
+    if not isinstance(objective, list | tuple) and not isinstance(high, list | tuple):
+        return {"objective": objective, "maximize": maximize, "reference": reference}
+    low = list(objective) if isinstance(objective, list | tuple) else [objective] * (objective is not None)
+    if len(set(map(plain, low))) < len(low):
+        raise ValueError(f"objective must name each output once, got {plain(low)}")
+    if not isinstance(high, list | tuple):
+        names, maximized = tuple(low), maximize
+    else:
+        names = (*low, *(name for name in dict.fromkeys(high) if name not in low))
+        maximized = tuple(dict.fromkeys(high))
+    if len(names) == 1:
+        return {"objective": names[0], "maximize": bool(maximized), "reference": reference}
+    return {"objective": names or None, "maximize": maximized, "reference": reference}

@@ -111,7 +111,7 @@ def report_data(
         "state": {**asdict(state), "written": round(time.time(), 1)},
         "parameters": parameters,
         "goals": {
-            "objective": None if goals.objective is None else shorten(goals.objective, LONGEST_TEXT),
+            "objective": None if goals.objective is None else shorten(goals.objectives[0].text, LONGEST_TEXT),
             "maximize": goals.maximize,
             "outputs": [shorten(name, LONGEST_TEXT) for name in outputs],
             "known": [shorten(known.text, LONGEST_TEXT) for known in goals.known],

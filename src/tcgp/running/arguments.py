@@ -37,7 +37,7 @@ class Limits:
     """
 
     n_evals: int
-    target: float | None = None
+    target: float | Mapping[str, float] | None = None
     max_time: float | None = None
     max_failures: float | None = None
     patience: int | None = None
@@ -48,7 +48,7 @@ class Limits:
         check_positive_integer("n_evals", self.n_evals)
         for name in ("target", "max_time"):
             value = getattr(self, name)
-            if value is None:
+            if value is None or (name == "target" and isinstance(value, Mapping)):
                 continue
             if isinstance(value, bool) or not isinstance(value, numbers.Real) or math.isnan(value):
                 raise ValueError(f"{name} must be a number or None, got {plain(value)}")
@@ -72,6 +72,36 @@ class Limits:
             raise ValueError(
                 "min_improvement needs patience or stop_when_share_below, for which it says what counts, "
                 f"got {plain(self.min_improvement)}"
+            )
+
+    def check_goals(self, goals: Goals) -> None:
+        """Refuse rules that do not fit the objectives.
+
+        Examples
+        --------
+        >>> from tcgp import Space
+        >>> from tcgp.goals import Goals
+        >>> from tcgp.running.arguments import Limits
+        >>> Limits(20, target=3.0).check_goals(Goals(Space([(0, 1)]), ["mass", "deflection"]))
+        Traceback (most recent call last):
+            ...
+        ValueError: target must be a mapping from objectives ('mass', 'deflection') to numbers, got 3.0
+        """
+        names = [quantity.text for quantity in goals.objectives]
+        if self.target is not None and isinstance(self.target, Mapping) != goals.has_several:
+            wanted = (
+                f"a mapping from objectives {tuple(names)!r} to numbers" if goals.has_several else "a number"
+            )
+            raise ValueError(f"target must be {wanted}, got {plain(self.target)}")
+        for name, value in self.target.items() if isinstance(self.target, Mapping) else ():
+            if name not in names:
+                raise ValueError(f"target: {plain(name)} is no objective{did_you_mean(name, names)}")
+            if isinstance(value, bool) or not isinstance(value, numbers.Real) or math.isnan(value):
+                raise ValueError(f"target of {name!r} must be a number, got {plain(value)}")
+        if self.min_improvement is not None and goals.has_several:
+            raise ValueError(
+                "min_improvement must be None with several objectives, whose volumes have no units that mean "
+                f"something, got {plain(self.min_improvement)}"
             )
 
     @property
@@ -136,7 +166,7 @@ class Given:
         if y0 is None:
             return cls(points, None)
         objective = None if goals is None else goals.objective
-        answers = _rows_of_frame(y0, objective) if is_table(y0) else y0
+        answers = _rows_of_frame(y0, objective is not None) if is_table(y0) else y0
         array = np.atleast_1d(np.asarray(_as_list(answers), dtype=object))
         if array.size != max(array.shape):  # neither a row nor a column
             raise ValueError(f"y0 must be one value for each point, got an array of shape {array.shape}")
@@ -166,9 +196,9 @@ class Given:
             optimizer.enqueue(point)
 
 
-def _rows_of_frame(frame: Any, objective: str | None) -> list[Any]:
+def _rows_of_frame(frame: Any, has_outputs: bool) -> list[Any]:
     """The rows of a pandas DataFrame as outputs by name; of one column without a name to look for, its values."""
-    if objective is not None:
+    if has_outputs:
         return list(frame.to_dict("records"))
     if len(frame.columns) != 1:
         raise ValueError(
@@ -202,7 +232,7 @@ def _check_outputs(values: Sequence[Any], goals: Goals) -> None:
         raise ValueError(
             f"y0 must be numbers unless objective names the output to minimize, got the outputs {plain(names)}"
         )
-    for wanted in goals.outputs if names else ():
+    for wanted in goals.needed(names) if names else ():
         if wanted not in names:
             hint = did_you_mean(wanted, names)
             raise ValueError(f"y0 must have the output {plain(wanted)}, got {plain(names)}{hint}")
@@ -212,7 +242,7 @@ def _as_outputs(value: Any, goals: Goals) -> Any:
     """A number as the output that it must be, if only one is wanted."""
     if not isinstance(value, numbers.Real):
         return value
-    if len(goals.outputs) > 1:
+    if goals.outputs != (goals.objective,):
         raise ValueError(
             f"y0 must be mappings with the outputs {plain(list(goals.outputs))}, got {plain(value)}"
         )

@@ -8,7 +8,7 @@ import math
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from tcgp.methods.portfolio import turns_of
 from tcgp.optimizer.optimizer import Optimizer
 from tcgp.record.history import Evaluation, History, SpaceExhausted
 from tcgp.record.journal import JournalError, check_path, held_back, uninterrupted
-from tcgp.record.settings import Settings, split_constraints, wanted_output
+from tcgp.record.settings import Settings, split_constraints, wanted_outputs
 from tcgp.record.streams import Streams
 from tcgp.running.arguments import Given, Limits
 from tcgp.running.crews import (
@@ -93,9 +93,9 @@ def minimize(
     *,
     n_evals: int,
     method: str = "auto",
-    objective: str | None = None,
+    objective: str | Sequence[str] | None = None,
     constraints: object = (),
-    maximize: bool | str = False,
+    maximize: bool | str | Sequence[str] = False,
     criterion: str = "ei",
     n_initial: int | None = None,
     x0: object = None,
@@ -106,7 +106,7 @@ def minimize(
     journal: str | os.PathLike[str] | None = None,
     progress: bool = False,
     maximizer: str | None = None,
-    target: float | None = None,
+    target: float | Mapping[str, float] | None = None,
     max_time: float | None = None,
     initial_design: str | None = None,
     epsilon: float = 0.1,
@@ -119,6 +119,7 @@ def minimize(
     retries: Mapping[str, Any] | Retries | None = None,
     timeout: float | None = None,
     max_failures: float | None = None,
+    reference: Mapping[str, float] | None = None,
 ) -> Result:
     """Minimize an expensive, deterministic function with few evaluations.
 
@@ -135,13 +136,15 @@ def minimize(
     method : str
         Predictive model; see `tcgp.Optimizer` for ``"auto"`` and `tcgp.fit_model` for the others; ``"tcgp"`` is the
         paper's, to the letter with ``options={"as_published": True}``.
-    objective : str, optional
-        Name of the output to minimize, if ``fun`` returns a mapping.
+    objective : str or list of str, optional
+        Name of the output to minimize, if ``fun`` returns a mapping, or an expression such as
+        ``"mass + 3 * deflection"``; a list of two to four for a front of compromises. See `tcgp.Optimizer`.
     constraints : str, or sequence of str, callables and SciPy constraints
         ``"stress <= 250"`` (an output: learned during the run) or ``"width <= 0.5 * height"`` (only parameters: never
         violated); see `tcgp.Optimizer`.
-    maximize : bool or str
-        Whether to maximize; or the name of the output to maximize. Results keep the sign of ``fun``.
+    maximize : bool, str or list of str
+        Whether to maximize; or the name of the output to maximize; or a list of those among several objectives.
+        Results keep the sign of ``fun``.
     criterion : {"ei", "lcb"}
         Expected improvement, or the lower confidence bound of level ``epsilon``.
     n_initial : int, optional
@@ -169,8 +172,9 @@ def minimize(
     maximizer : {"multistart", "smc"}, optional
         How the criterion is maximized: gradient search from many starts, or the paper's SMC + SLSQP. The first by
         default, the second with ``options={"as_published": True}``.
-    target : float, optional
-        Stop once a value that satisfies all constraints is at most this, or at least this with ``maximize``.
+    target : float or mapping, optional
+        Stop once a value that satisfies all constraints is at most this, or at least this with ``maximize``. With
+        several objectives a mapping, ``{"mass": 40.0, "deflection": 2.0}``: stop once a point is as good in all.
     max_time : float, optional
         Stop after this many seconds; an evaluation in this process is not interrupted.
     initial_design : {"uniform", "lhs", "sobol", "centre"}, optional
@@ -202,6 +206,8 @@ def minimize(
     max_failures : int or float, optional
         Stop once more evaluations than this have failed: a number of them or, below 1, a share of all from the tenth
         on. The journal can be continued with another limit.
+    reference : mapping, optional
+        Of several objectives, values beyond which a point is of no use; see `tcgp.Optimizer`.
 
     Returns
     -------
@@ -210,7 +216,8 @@ def minimize(
         func_vals, failures, optimizer`` and a method ``plot``. ``status`` says why the run ended: 0 budget,
         1 target, 2 no point left, 3 no promise of improvement, 4 time, 5 callback, 6 Ctrl-C, 7 the workers,
         8 no value in what the first evaluations returned, 9 too many failures, 10 patience, 11 no share of the space
-        that promises an improvement. ``success`` is False from 6 to 9, and if no evaluation succeeded.
+        that promises an improvement. ``success`` is False from 6 to 9, and if no evaluation succeeded. With several
+        objectives ``front``, ``hypervolume``, ``knee()`` and ``choose(weights)`` take the place of ``x`` and ``fun``.
 
     Notes
     -----
@@ -242,7 +249,7 @@ def minimize(
     again = Retries.of(retries)
     texts, others = split_constraints(constraints)
     wanted = Settings(
-        **wanted_output(objective, maximize),
+        **wanted_outputs(objective, maximize, reference),
         constraints=texts,
         method=method,
         criterion=criterion,
@@ -253,6 +260,7 @@ def minimize(
         options={} if options is None else options,
     )
     goals = wanted.goals(space)
+    limits.check_goals(goals)
     given = Given.of(space, x0, y0, goals)
     _check_allowed(
         given, Proposer(space, wanted, History(space, wanted), Streams(0), [*goals.known, *others])
@@ -300,8 +308,9 @@ def _result(loop: _Loop) -> Result:
     if interrupts:
         status = Status.INTERRUPTED
     message = stopped
-    if result.x is not None and not result.success:
-        message += "; no evaluation keeps all constraints: x is the one that comes nearest to it"
+    if not result.success and loop.optimizer.history.least_violating is not None:
+        nearest = "" if result.x is None else ": x is the one that comes nearest to it"
+        message += f"; no evaluation keeps all constraints{nearest}"
     elif status == Status.FAILURES and not result.success:  # the reason is given already
         message += "; no evaluation succeeded"
     elif result.failures and not result.success:
@@ -636,7 +645,9 @@ class _Watchers:
     def _show_progress(self) -> None:
         if self._line is not None:
             history = self._optimizer.history
-            best = None if history.best is None else history.best.y
+            best: float | str | None = None if history.best is None else history.best.y
+            if len(history.data.front) and history.goals.has_several:
+                best = f"{len(history.data.front)} on the front"
             left = seconds_left(history, self._n_evals, self._capacity)
             self._line.show(history.n_done, best, len(history.data.failures), left)
 
@@ -670,14 +681,18 @@ def _reporter(path: str | os.PathLike[str], optimizer: Optimizer, n_evals: int) 
     return Reporter(path, optimizer, n_evals)
 
 
-def _reached(optimizer: Optimizer, target: float | None) -> bool:
-    best, goals = optimizer.history.data.best_value, optimizer.history.goals
-    return target is not None and best is not None and best <= goals.objectives[0].turned(target)
+def _reached(optimizer: Optimizer, target: float | Mapping[str, float] | None) -> bool:
+    if target is None:
+        return False
+    data, objectives = optimizer.history.data, optimizer.history.goals.objectives
+    wanted = target if isinstance(target, Mapping) else {objectives[0].text: target}
+    ends = [q.turned(wanted.get(q.text, q.sign * math.inf)) for q in objectives]
+    return bool((data.Y[data.feasible, : len(ends)] <= ends).all(axis=1).any())
 
 
 def _without_share(optimizer: Optimizer, limits: Limits) -> bool:
     """Whether the share that promises an improvement is below the limit, for every member of a portfolio in turn."""
-    limit, turns = limits.stop_when_share_below, len(turns_of(optimizer.settings.method))
+    limit, turns = limits.stop_when_share_below, len(turns_of(optimizer.surrogates[0].method))
     return limit is not None and shares_below(optimizer.trace, limit, turns)
 
 

@@ -37,9 +37,9 @@ class NotebookBar:
 
         self._bar, self.without_best = tqdm(total=total), without_best
 
-    def show(self, done: int, best: float | None, failed: int, left: float | None = None) -> None:
+    def show(self, done: int, best: float | str | None, failed: int, left: float | None = None) -> None:
         """Say that ``done`` evaluations are done, ``failed`` of them failed; tqdm has its own estimate of the rest."""
-        words = self.without_best if best is None else f"best {best:.6g}"
+        words = _words(best, self.without_best)
         self._bar.set_postfix_str(f"{words}, {failed} failed" if failed else words, refresh=False)
         self._bar.update(done - self._bar.n)
 
@@ -74,7 +74,7 @@ class ProgressLine:
         self._shown = -SECONDS_BETWEEN_LINES
         self._length = 0
 
-    def show(self, done: int, best: float | None, failed: int, left: float | None = None) -> None:
+    def show(self, done: int, best: float | str | None, failed: int, left: float | None = None) -> None:
         """Say that ``done`` evaluations are done, ``failed`` of them failed, and that so many seconds are left."""
         elapsed = time.monotonic() - self._start
         text = self._line(done, best, failed, elapsed, left)
@@ -85,10 +85,12 @@ class ProgressLine:
             self._write(text + "\n")
             self._shown = elapsed
 
-    def _line(self, done: int, best: float | None, failed: int, elapsed: float, left: float | None) -> str:
+    def _line(
+        self, done: int, best: float | str | None, failed: int, elapsed: float, left: float | None
+    ) -> str:
         filled = min(WIDTH * done // max(self.total, 1), WIDTH)
         parts = [f"[{'#' * filled}{'.' * (WIDTH - filled)}] {done}/{self.total}"]
-        parts.append(self.without_best if best is None else f"best {best:.6g}")
+        parts.append(_words(best, self.without_best))
         if failed:
             parts.append(f"{failed} failed")
         parts.append(_clock(elapsed))
@@ -109,6 +111,11 @@ class ProgressLine:
             self.stream.flush()
         except OSError:
             self.stream = None
+
+
+def _words(best: float | str | None, otherwise: str) -> str:
+    """The best value, or what stands for it."""
+    return otherwise if best is None else best if isinstance(best, str) else f"best {best:.6g}"
 
 
 def _clock(seconds: float) -> str:

@@ -13,8 +13,15 @@ import numpy as np
 
 from tcgp._threads import cached_property
 from tcgp._typing import FloatArray, IntArray
-from tcgp.criteria import Criterion, LogExpectedImprovement, LowerConfidenceBound
+from tcgp.criteria import (
+    Criterion,
+    LogExpectedHypervolumeImprovement,
+    LogExpectedImprovement,
+    LowerConfidenceBound,
+)
+from tcgp.criteria.base import PredictiveModel
 from tcgp.criteria.feasibility import Feasibility, WeightedCriterion, stand_in_values
+from tcgp.criteria.hypervolume import probability_of_non_dominance
 from tcgp.criteria.limits import ConstrainedCriterion, LogProbability
 from tcgp.goals import Goals, Quantity
 from tcgp.gp.units import fresh_rows
@@ -22,10 +29,10 @@ from tcgp.laws.tabulated import tabulated
 from tcgp.maximize import Maximum, multistart, smc
 from tcgp.maximize.constrained import rank_constrained
 from tcgp.maximize.inert import spread_inert
-from tcgp.maximize.limits import follow_limits
+from tcgp.maximize.limits import Excess, follow_limits
 from tcgp.maximize.local import within
 from tcgp.maximize.mixed import rank_all, rank_candidates
-from tcgp.methods.portfolio import turns_passed
+from tcgp.methods.portfolio import for_several, turns_passed
 from tcgp.methods.published import choices_of
 from tcgp.methods.surrogate import Surrogate
 from tcgp.models import Model
@@ -126,7 +133,8 @@ class Acquisition:
     def _surrogate(self, quantity: Quantity) -> Surrogate:
         if quantity.is_limit:
             return Surrogate(LIMIT_METHOD, LIMIT_OPTIONS, quantity.bound)
-        return Surrogate(self.settings.method, self.settings.options)
+        method = for_several(self.settings.method) if self.goals.has_several else self.settings.method
+        return Surrogate(method, self.settings.options)
 
     def fit(self) -> tuple[Models, dict[str, Any] | None]:
         """The models of the successes so far, and the record of their fits: see `Surrogate.fit`."""
@@ -135,10 +143,21 @@ class Acquisition:
         if len(rows) == MOST_DATA < n and not self._has_said_part:
             logger.warning("models are fitted to %d of the %d values from here on", len(rows), n)
             self._has_said_part = True
-        turn = turns_passed(data.merits, len(self.history.pending))
-        level = self.best if self.goals.limits else None
-        fits = [self._fit(j, rows, turn, level) for j in range(len(self.surrogates))]
+        if (
+            self.goals.has_several
+        ):  # nearly every point enlarges the volume: the first model would keep its turn
+            turn = len(data.evaluations) + len(self.history.pending)
+        else:
+            turn = turns_passed(data.merits, len(self.history.pending))
+        fits = [self._fit(j, rows, turn, self._level(j)) for j in range(len(self.surrogates))]
         return Models.of(self.goals, [model for model, _ in fits]), _joined([record for _, record in fits])
+
+    def _level(self, j: int) -> float | None:
+        """The value of a quantity at which decisions are taken; None if it is the smallest one."""
+        if not self.goals.has_several:
+            return self.best if self.goals.limits else None
+        reference = self.history.data.reference
+        return None if reference is None or j >= len(reference) else float(reference[j])
 
     def _fit(
         self, j: int, rows: IntArray, turn: int, level: float | None
@@ -174,12 +193,17 @@ class Acquisition:
 
     @property
     def best(self) -> float | None:
-        """The smallest value that keeps all limits; None if there is none."""
+        """The smallest value that keeps all limits; None if there is none, or several objectives."""
         return self.history.data.best_value
+
+    @property
+    def _has_feasible(self) -> bool:
+        """Whether a point is known that keeps all constraints."""
+        return bool(self.history.data.feasible.any())
 
     def best_new_point(self, models: Models) -> Point | None:
         """The new point with the largest criterion, or None if the criterion knows none worth evaluating."""
-        if self.best is None and not models.limits:  # limits that nothing is known about
+        if not self._has_feasible and not models.limits:  # limits that nothing is known about
             return None
         models = self.informed(models)
         criterion = self.criterion(models)
@@ -201,19 +225,22 @@ class Acquisition:
         """Limits make the criterion look far outside, where values are low: every other step stays near the best."""
         if not self.goals.limits or self.region is not None or not self.space.real_coordinates.all():
             return None
+        if self.goals.has_several:  # there is no best point, and steps from a front point go along the limits
+            return None
         data = self.history.data
         return trust_region(data.U, data.merits, self.settings.n_initial or 0)
 
     def trace(self, models: Models, x: Point) -> dict[str, Any]:
         """What the models were that chose ``x``: see `tcgp.Optimizer`."""
         model, best, u = models.objective, self.best, self.space.encode([x])
+        gain = self._improvement(models)
         numbers = {
             "n": len(self.history.evaluations),
             "beta": getattr(model.law, "beta", None),
             "scale": getattr(model.law, "scale", None),
             "threshold": model.threshold,
             "best": best,
-            "log_ei": None if best is None else float(_log_expected_improvement(model, best)(u)[0]),
+            "log_ei": None if gain is None else float(gain(u)[0]),
         }
         if models.limits:
             numbers["log_feasible"] = float(sum(limit.predict(u).logcdf(0.0)[0] for limit in models.limits))
@@ -225,11 +252,20 @@ class Acquisition:
         """Predicted share of the space where the value is below the best by more than ``improvement``.
 
         The mean of the probability over a fixed sample, by the law of the model; limits on outputs must be kept, too.
-        None if there is no best value.
+        None if there is no best value. With several objectives it is the share that no point of the front dominates.
         """
-        if self.best is None:
+        data = self.history.data
+        if not self._has_feasible:
             return None
-        log_p = models.objective.predict(self._sample).logcdf(self.best - improvement)
+        if self.goals.has_several:
+            assert data.reference is not None
+            front = data.Y[data.front, : data.n_objectives]
+            p = probability_of_non_dominance(models.objectives, self._sample, front, data.reference)
+            with np.errstate(divide="ignore"):
+                log_p = np.log(p)
+        else:
+            assert self.best is not None
+            log_p = models.objective.predict(self._sample).logcdf(self.best - improvement)
         for limit in models.limits:
             log_p = log_p + limit.predict(self._sample).logcdf(0.0)
         with np.errstate(under="ignore"):
@@ -253,15 +289,18 @@ class Acquisition:
         """The models given values at each point that is pending or has failed.
 
         Those of an objective are too high to be an improvement. A limit is believed to be as predicted where a point is
-        pending; of failures it learns nothing.
+        pending; of failures it learns nothing. So is each of several objectives: what is predicted belongs to the front
+        then, and is no improvement either.
         """
-        data = self.history.data
-        pending = self.space.encode([p.x for p in self.history.pending.values()])
+        data, pending = self.history.data, self._pending
         n, U = len(pending), np.vstack([pending, data.failures])
+        pending_level = None if self.goals.has_several else PENDING_LEVEL
 
         def sceptical(predicted: FloatArray, y: FloatArray) -> FloatArray:
-            stand_ins = [(predicted[:n], PENDING_LEVEL), (predicted[n:], FAILED_LEVEL)]
-            return np.concatenate([stand_in_values(part, y, level) for part, level in stand_ins])
+            waiting = (
+                predicted[:n] if pending_level is None else stand_in_values(predicted[:n], y, pending_level)
+            )
+            return np.concatenate([waiting, stand_in_values(predicted[n:], y, FAILED_LEVEL)])
 
         values = data.Y[data.succeeded].T
         return Models(
@@ -272,15 +311,34 @@ class Acquisition:
             tuple(_conditioned(model, pending) for model in models.limits),
         )
 
+    @property
+    def _pending(self) -> FloatArray:
+        """Codes of the points that are pending."""
+        return self.space.encode([p.x for p in self.history.pending.values()])
+
+    def _improvement(self, models: Models) -> Criterion | None:
+        """Log expected improvement of the best value, or of the volume of the front; None if there is neither."""
+        data = self.history.data
+        if not self.goals.has_several:
+            return None if self.best is None else _log_expected_improvement(models.objective, self.best)
+        if data.reference is None:
+            return None
+        front, U = data.Y[data.front, : data.n_objectives], self._pending
+        for limit in models.limits:
+            U = U[limit.predict(U).mean <= 0.0]
+        expected = np.column_stack([model.predict(U).mean for model in models.objectives])
+        return LogExpectedHypervolumeImprovement(
+            models.objectives, np.vstack([front, expected]), data.reference
+        )
+
     def criterion(self, models: Models) -> Criterion:
         """The criterion of the models, weighed by the chance that limits are kept and that evaluations succeed."""
-        model, best = models.objective, self.best
+        model = models.objective
         U, y = self.history.data.successes
         criterion: Criterion | None = None
         weight = 1.0
         if self.settings.criterion == "ei":
-            if best is not None:
-                criterion = _log_expected_improvement(model, best)
+            criterion = self._improvement(models)
         else:
             criterion, weight = LowerConfidenceBound(model, self.settings.epsilon), _standard_deviation(y)
         if models.limits:
@@ -299,9 +357,8 @@ class Acquisition:
         if self.space.size <= ENUMERABLE:
             return rank_all(criterion, self.space, self.history.remaining(self.region))
         data = self.history.data
-        U, y = data.successes
         excess = np.maximum(data.excesses[data.succeeded], 0.0).sum(axis=1)
-        anchors = U[np.lexsort([y, excess])]
+        anchors = data.U[data.succeeded][np.lexsort([data.standing[data.succeeded], excess])]
         rng = self.streams.rng(SEARCH, len(self.history.proposals))
         if self.region is not None:
             ranked = rank_constrained(criterion, self.region, anchors=anchors, rng=rng)
@@ -315,20 +372,32 @@ class Acquisition:
                 rng=rng,
                 snaps=self.choices.adjusts_proposals,
             )
-        if not models.limits or self.best is None:
+        if not models.limits or not self._has_feasible:
             return ranked
         return rank_all(criterion, self.space, ranked + self._along_limits(models, anchors[0], box))
 
     def _along_limits(
         self, models: Models, start: FloatArray, box: tuple[FloatArray, FloatArray] | None
     ) -> list[Point]:
-        """Points along the limits on outputs, from a good one."""
+        """Points along the limits on outputs, from a good one.
+
+        With several objectives the good ones are those of the front in turn, and so are the objectives that are made
+        lower, where the others become no higher.
+        """
+        objective: PredictiveModel = models.objective
+        limits: tuple[PredictiveModel, ...] = models.limits
+        if self.goals.has_several:
+            data, k = self.history.data, len(self.history.proposals)
+            row, j = data.front[k % len(data.front)], k // len(data.front) % data.n_objectives
+            start, objective = data.U[row], models.objectives[j]
+            others = [
+                Excess(model, float(data.Y[row, i])) for i, model in enumerate(models.objectives) if i != j
+            ]
+            limits = (*limits, *others)
         real = self.space.real_coordinates
         low, high = box or (np.zeros(self.space.dim), np.ones(self.space.dim))
         low, high = np.where(real, low, start), np.where(real, high, start)
-        points = self.space.decode(
-            follow_limits(models.objective, models.limits, start, low, high, self.region)
-        )
+        points = self.space.decode(follow_limits(objective, limits, start, low, high, self.region))
         if self.region is None:
             return points
         return [x for x, is_allowed in zip(points, self.region.allows(points), strict=True) if is_allowed]
@@ -343,7 +412,7 @@ class Acquisition:
         ):
             return x
         model = models.objective
-        shortest = np.min([model.lengthscales, *(limit.lengthscales for limit in models.limits)], axis=0)
+        shortest = np.min([each.lengthscales for each in (*models.objectives, *models.limits)], axis=0)
         lengthscales = np.where(self.space.real_coordinates, shortest, 0.0)
         rng = self.streams.rng(INERT, len(self.history.proposals))
         u = self.space.encode([x])[0]

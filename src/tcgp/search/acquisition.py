@@ -40,6 +40,7 @@ from tcgp.record.history import SAME_POINT, History
 from tcgp.record.settings import Settings
 from tcgp.record.streams import FIT, INERT, SEARCH, SHARE, Streams
 from tcgp.region import Region
+from tcgp.search.drought import misses, weight_of_limits
 from tcgp.search.trust_region import trust_region
 from tcgp.space import ENUMERABLE, Point, Space
 
@@ -126,7 +127,7 @@ class Acquisition:
         self.region, self.choices = region, choices_of(settings.options)
         self.goals = history.goals
         self.surrogates = [self._surrogate(quantity) for quantity in self.goals.quantities]
-        self._has_said_part = False
+        self._has_said_part = self._has_said_drought = False
         for proposal in history.proposals[history.n_stale :]:
             self.remember(proposal.fit)
 
@@ -222,13 +223,29 @@ class Acquisition:
         yield from self._ranked(criterion, models)
 
     def _trust_region(self) -> tuple[FloatArray, FloatArray] | None:
-        """Limits make the criterion look far outside, where values are low: every other step stays near the best."""
+        """Limits make the criterion look far outside, where values are low: every other step stays near the best.
+
+        In a drought, every step does.
+        """
         if not self.goals.limits or self.region is not None or not self.space.real_coordinates.all():
             return None
         if self.goals.has_several:  # there is no best point, and steps from a front point go along the limits
             return None
-        data = self.history.data
-        return trust_region(data.U, data.merits, self.settings.n_initial or 0)
+        data, stays = self.history.data, self._weight_of_limits() > 1.0
+        return trust_region(data.U, data.merits, self.settings.n_initial or 0, stays=stays)
+
+    def _weight_of_limits(self) -> float:
+        """The power of the probability that limits are kept: above 1 in a drought, which is told once."""
+        chances = misses(self.history)
+        weight = weight_of_limits(chances)
+        if weight > 1.0 and not self._has_said_drought:
+            logger.warning(
+                "the last %d points broke a limit, though the models gave them chances of %.0f to %.0f %%: until one "
+                "keeps all limits, the search stays near good points and weighs limits more",
+                *(len(chances), 100.0 * min(chances), 100.0 * max(chances)),
+            )
+        self._has_said_drought = weight > 1.0
+        return weight
 
     def trace(self, models: Models, x: Point) -> dict[str, Any]:
         """What the models were that chose ``x``: see `tcgp.Optimizer`."""
@@ -343,7 +360,7 @@ class Acquisition:
             criterion, weight = LowerConfidenceBound(model, self.settings.epsilon), _standard_deviation(y)
         if models.limits:
             limits = [LogProbability(limit, 0.0) for limit in models.limits]
-            criterion = ConstrainedCriterion(criterion, limits, weight)
+            criterion = ConstrainedCriterion(criterion, limits, weight * self._weight_of_limits())
         assert criterion is not None
         failed = self.history.data.failures
         if not len(failed):

@@ -18,7 +18,11 @@ ROUNDING = 1e-9  # share of the radius by which a point on the surface may lie o
 
 
 def trust_region(
-    points: Iterable[FloatArray], values: Sequence[float | None], n_design: int = 0
+    points: Iterable[FloatArray],
+    values: Sequence[float | None],
+    n_design: int = 0,
+    *,
+    stays: bool = False,
 ) -> tuple[FloatArray, FloatArray] | None:
     """Bounds of the cube around the best point in which to look for the next one; None to look everywhere.
 
@@ -34,6 +38,8 @@ def trust_region(
         Their values; None for one that failed or broke a limit.
     n_design : int
         How many of them are no steps: those of the design.
+    stays : bool
+        Whether to look nowhere but near the best point.
 
     Returns
     -------
@@ -65,6 +71,6 @@ def trust_region(
                 is_local = not improved
         if value is not None and gained:
             best, centre = value, point
-    if centre is None or not is_local:
+    if centre is None or not (is_local or stays):
         return None
     return np.maximum(centre - radius, 0.0), np.minimum(centre + radius, 1.0)

@@ -74,11 +74,14 @@ def test_a_second_typo_is_refused_before_anything_is_run(tmp_path, folder, capsy
 
 
 def test_who_insists_goes_on(tmp_path, folder):
-    """The same spec again: then the points, and not the spec, are at fault."""
+    """The same spec again stops after one run more; max_failures says that the points are at fault."""
     code = "import sys; x, y = map(float, sys.argv[1:]); print(x if len(sys.argv[1]) < 3 else 'no idea')"
     path = write_spec(tmp_path, code, budget=5)
     assert main(["minimize", str(path), "--no-plots"]) == 1
     assert len(events(folder / "journal.jsonl", "tell")) == 3
+    assert main(["minimize", str(path), "--no-plots"]) == 1
+    assert len(events(folder / "journal.jsonl", "tell")) == 4
+    write_spec(tmp_path, code, budget=5, top="max_failures = 5")
     assert main(["minimize", str(path), "--no-plots"]) == 1
     assert len(events(folder / "journal.jsonl", "tell")) == 5
 

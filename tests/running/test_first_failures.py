@@ -27,16 +27,42 @@ def test_a_function_that_forgets_to_return_is_stopped_after_three(tmp_path: Path
     assert (resumed.nfev, len(resumed.failures)) == (6, 3)
 
 
-@pytest.mark.parametrize("answers", [[math.nan] * 6, [None, None, 1.0, None, None, None]])
-def test_failures_that_are_the_points_own_do_not_stop_it(answers: list[Any]) -> None:
-    rest = iter(answers)
+def test_failures_after_a_value_do_not_stop_it() -> None:
+    rest = iter([None, None, 1.0, None, None, None])
     result = tcgp.minimize(lambda x: next(rest), BOX, n_evals=6, rng=0)
     assert (result.status, result.nfev) == (Status.BUDGET, 6)
 
 
-def test_three_exceptions_do_not_stop_it() -> None:
-    result = tcgp.minimize(lambda x: 1 / 0, BOX, n_evals=5, rng=0)
-    assert (result.status, result.nfev) == (Status.BUDGET, 5)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_three_failures_in_one_way_stop_it(workers: int) -> None:
+    result = tcgp.minimize(_always_raises, BOX, n_evals=20, rng=0, workers=workers)
+    assert (result.status, result.success) == (Status.FAILURES, False)
+    assert 3 <= result.nfev <= 2 + workers
+    assert "the first 3 evaluations all failed in one way: ZeroDivisionError: " in result.message
+
+
+@pytest.mark.parametrize("options", [{}, {"max_failures": 10}])
+def test_nan_is_a_failure_in_one_way_and_max_failures_allows_it(options: dict[str, Any]) -> None:
+    result = tcgp.minimize(lambda x: math.nan, BOX, n_evals=5, rng=0, **options)
+    assert result.nfev == (5 if options else 3)
+
+
+def test_failures_in_several_ways_do_not_stop_it() -> None:
+    rest = iter([0.0, None, 1.0, 0.0])
+    result = tcgp.minimize(lambda x: 1.0 / next(rest), BOX, n_evals=4, rng=0)
+    assert (result.status, result.nfev) == (Status.BUDGET, 4)
+
+
+def test_as_long_as_all_fail_in_one_way_each_start_stops_after_one(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"n_evals": 8, "rng": 0, "journal": tmp_path / "run.jsonl"}
+    assert tcgp.minimize(lambda x: 1 / 0, BOX, **options).nfev == 3
+    assert tcgp.minimize(lambda x: 1 / 0, BOX, **options).nfev == 4
+    fixed = tcgp.minimize(sum, BOX, **options)
+    assert (fixed.status, fixed.nfev, len(fixed.failures)) == (Status.BUDGET, 8, 4)
+
+
+def _always_raises(x: Any) -> float:
+    raise ZeroDivisionError(f"at {x[0]}")
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -52,8 +52,8 @@ Everything is kept in a journal, synced to disk after each run: stop whenever yo
 command goes on exactly as if it had not been stopped. The first Ctrl-C waits for the runs under way; a second one,
 or SIGTERM, leaves them running for the same command to adopt.
 
-If the first three runs end normally without a value, the search stops: say where the value is, and the same command
-reads it from the runs that were made.
+If the first three runs all fail in one way, the search stops. If they ended normally, say where the value is, and the
+same command reads it from the runs that were made.
 """
 
 MINIMIZE_EPILOG = """\

@@ -51,7 +51,7 @@ __all__ = ["Status", "minimize"]
 
 logger = logging.getLogger("tcgp")
 
-N_UNREAD = 3  # evaluations without a value, the first of a campaign, that stop it
+N_ALIKE = 3  # failures in one way, the first evaluations of a campaign, that stop it
 LONGEST_WAIT = 86400.0  # seconds at a time: the system's clocks take no arbitrary numbers
 
 
@@ -221,9 +221,10 @@ def minimize(
 
     Notes
     -----
-    If the first three evaluations all end normally but without a value (None, a text, a missing output), something is
-    wrong with the function and not with the points, and the run stops. It can be continued from its journal. A function
-    that returns several values at first, or outputs none of which is the objective, stops it at once.
+    If the first three evaluations all fail in one way (an exception of one type, one exit code, no value), something is
+    likely to be wrong with the function and not with the points, and the run stops. It can be continued from its
+    journal, and stops again as long as all fail in this way. ``max_failures`` says how many may fail instead. A
+    function that returns several values at first, or outputs none of which is the objective, stops it at once.
 
     Examples
     --------
@@ -338,8 +339,8 @@ class _Loop:
         What came of evaluations, not yet told.
     resting : dict
         When to try again what failed for a reason outside the point, by number.
-    unread : str or None
-        Why nothing can be read of what evaluations return, whatever their point.
+    stuck : (Status, str) or None
+        Why it makes no sense to go on: evaluations fail whatever their point.
     exhausted : str
         Why there is no other point.
     """
@@ -351,10 +352,12 @@ class _Loop:
         self.points: dict[int, Point] = {}
         self.outcomes: deque[tuple[int, Outcome]] = deque()
         self.resting: dict[int, float] = {}
-        self.unread: str | None = None
+        self.stuck: tuple[Status, str] | None = None
         self.exhausted = ""
         self._retries = retries
-        self._n_unread = 0  # evaluations that ended normally without a value
+        self._unread: set[int] = (
+            set()
+        )  # evaluations that ended normally without a value, seen by this process
         self._raised: set[str] = set()  # kinds of exceptions whose traceback was logged
         self._end = math.inf if limits.max_time is None else time.monotonic() + limits.max_time
 
@@ -428,38 +431,47 @@ class _Loop:
                 del self.points[number]
             self.outcomes.popleft()
         if again is None and evaluation.failed:
-            self._learn(outcome, evaluation.reason or "")
+            self._learn(number, outcome, evaluation.reason or "")
         return again is None
 
-    def _learn(self, outcome: Outcome, reason: str) -> None:
+    def _learn(self, number: int, outcome: Outcome, reason: str) -> None:
         """Keep what a failure says about the function rather than about its point."""
         is_unread = outcome.exit_code == 0 and NOT_FINITE not in reason
-        self._n_unread += is_unread
+        if is_unread:
+            self._unread.add(number)
         history = self.optimizer.history
-        if is_unread and self._is_first_reason(reason):
-            no_objective = isinstance(outcome.value, Mapping) and history.goals.objective is None
-            if no_objective or reason.startswith(SEVERAL_VALUES):
-                self.unread = reason
-            elif history.n_done == N_UNREAD:
-                self.unread = f"the first {N_UNREAD} evaluations ended normally, without a value: {reason}"
+        answers = [e for e in history.told if e.id is not None]
+        if self.stuck is None and all(self._is_alike(e, reason, is_unread) for e in answers):
+            self._give_up_on_all(len(answers), outcome, reason, is_unread)
         if outcome.traceback is not None:
             kind = reason.partition(":")[0]
             if kind not in self._raised:
                 logger.warning("the first %s was raised here:\n%s", kind, outcome.traceback.rstrip())
             self._raised.add(kind)
 
-    def _is_first_reason(self, reason: str) -> bool:
-        """Whether nothing was read from the first evaluation of the campaign on, though another process began it."""
-        history = self.optimizer.history
-        answers = [e for e in history.told if e.id is not None]
-        return self._n_unread == history.n_done or (
-            len(answers) <= N_UNREAD and all(e.reason == reason for e in answers)
-        )
+    def _give_up_on_all(self, n: int, outcome: Outcome, reason: str, is_unread: bool) -> None:
+        """See whether the first evaluations, which all failed in one way, are reason to stop."""
+        no_objective = isinstance(outcome.value, Mapping) and self.optimizer.history.goals.objective is None
+        if is_unread and (no_objective or reason.startswith(SEVERAL_VALUES)):
+            self.stuck = Status.UNREAD, f"{MESSAGES[Status.UNREAD]}: {reason}"
+        elif n >= N_ALIKE and self.limits.max_failures is None:
+            way = f"{reason}; max_failures says how many may fail"
+            if is_unread:
+                ended = f"the first {n} evaluations ended normally, without a value"
+                self.stuck = Status.UNREAD, f"{MESSAGES[Status.UNREAD]}: {ended}: {way}"
+            else:
+                self.stuck = Status.FAILURES, f"the first {n} evaluations all failed in one way: {way}"
+
+    def _is_alike(self, evaluation: Evaluation, reason: str, is_unread: bool) -> bool:
+        """Whether an evaluation, perhaps of an earlier process, failed in the way that a reason begins with."""
+        if is_unread and evaluation.id in self._unread:
+            return True
+        return evaluation.failed and str(evaluation.reason).partition(":")[0] == reason.partition(":")[0]
 
     def _hopeless(self) -> Status | None:
         """Whether it makes no sense to go on."""
-        if self.unread is not None:
-            return Status.UNREAD
+        if self.stuck is not None:
+            return self.stuck[0]
         asked = [e for e in self.optimizer.history.evaluations if e.id is not None]
         allowed = self.limits.allows(sum(e.failed for e in asked), len(asked))
         return None if allowed else Status.FAILURES
@@ -560,16 +572,17 @@ def _ending(loop: _Loop, status: Status, detail: str, left: list[int]) -> str:
     """Why the run stopped, in words."""
     if left:
         detail += f"; programs that go on, for the next start to adopt: {_listed(left)}"
-    if status == Status.UNREAD:
-        detail = f": {loop.unread}{detail}"
-    if status == Status.FAILURES:
+    if status == Status.FAILURES and loop.stuck is None:
         failed = [e for e in loop.optimizer.history.evaluations if e.failed]
         detail = f": {len(failed)}, the last one because: {failed[-1].reason}{detail}"
     given_up = set(loop.points) - set(left) - set(loop.resting)
     if given_up:
         detail += f"; evaluations under way and given up: {len(given_up)}"
     limits = {name: plain(value) for name, value in vars(loop.limits).items()}
-    return MESSAGES[status].format(**limits, by=loop.limits.by, exhausted=loop.exhausted) + detail
+    message = MESSAGES[status].format(**limits, by=loop.limits.by, exhausted=loop.exhausted)
+    if loop.stuck is not None and loop.stuck[0] == status:
+        message = loop.stuck[1]
+    return message + detail
 
 
 def _drain(loop: _Loop, why: str) -> list[int]:

@@ -333,11 +333,12 @@ class Goals:
         numbers = self._numbers(x, outputs or {})
         return [quantity.turned(quantity.read(y, numbers)) for quantity in self.quantities]
 
-    def value(self, text: str, x: Point, y: float | None, outputs: Outputs | None) -> float | None:
-        """An objective at an evaluation, as the user wrote it; None where it cannot be computed."""
-        (quantity,) = (quantity for quantity in self.objectives if quantity.text == text)
-        value = math.nan if y is None else quantity.read(y, self._numbers(x, outputs or {}))
-        return value if math.isfinite(value) else None
+    def objective_values(self, x: Point, y: float | None, outputs: Outputs | None) -> dict[str, float | None]:
+        """The objectives at an evaluation, by name and as the user wrote them; None if it failed."""
+        if y is None:
+            return {quantity.text: None for quantity in self.objectives}
+        numbers = self._numbers(x, outputs or {})
+        return {quantity.text: quantity.read(y, numbers) for quantity in self.objectives}
 
     def margins(self, x: Point, y: float, outputs: Outputs | None, spreads: Sequence[float]) -> list[Margin]:
         """How an evaluation that succeeded stands with each limit, where excesses usually differ by so much."""

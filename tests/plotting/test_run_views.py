@@ -120,3 +120,35 @@ def test_a_result_without_an_optimizer_draws_what_it_has():
     bare = OptimizeResult(x_iters=[[0.0, 1.0], [1.0, 2.0]], func_vals=np.array([1.0, 0.5]))
     assert len(plotting.plot_result(bare).axes) == 1 + 4
     assert plotting.plot_calibration_history(SimpleNamespace(func_vals=[1.0])).axes
+
+
+@pytest.fixture(scope="module")
+def compromise():
+    def fun(p):
+        return {"near": p[0] ** 2 + p[1] ** 2, "far": (p[0] - 1.0) ** 2, "gain": p[1]}
+
+    goals = {"objective": ["near", "far"], "maximize": ["gain"], "constraints": ["gain <= 0.9"]}
+    return tcgp.minimize(fun, [(0.0, 1.0)] * 2, n_evals=8, rng=0, **goals)
+
+
+def test_front_is_drawn_for_each_pair_of_objectives(compromise):
+    figure = compromise.plot()
+    panels = [(ax.get_xlabel(), ax.get_ylabel()) for ax in figure.axes[:3]]
+    assert panels == [("near", "far"), ("near", "gain"), ("far", "gain")]
+    chosen = plotting.plot_front(compromise, weights={"near": 1.0}).axes[0].get_lines()[-1]
+    best = compromise.choose({"near": 1.0}).values
+    assert (chosen.get_xdata()[0], chosen.get_ydata()[0]) == (best["near"], best["far"])
+
+
+def test_growth_ends_at_the_present_volume(compromise):
+    growth = compromise.plot().axes[3].get_lines()[0].get_ydata()
+    np.testing.assert_allclose(growth, compromise.hypervolume / compromise.hypervolume[-1])
+
+
+def test_other_views_show_one_of_several_objectives(compromise):
+    figure = plotting.plot_samples(compromise, objective="gain")
+    star = figure.axes[0].collections[-1].get_offsets()[0]
+    assert star[1] == max(compromise.func_vals[compromise.feasible, 2])
+    assert len(plotting.plot_partial_dependence(compromise, objective="far", n_samples=4, n_grid=5).axes) == 4
+    with pytest.raises(ValueError, match="objective must be one of"):
+        plotting.plot_samples(compromise, objective="fra")

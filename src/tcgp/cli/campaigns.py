@@ -27,8 +27,10 @@ __all__ = [
     "describe_corrections",
     "describe_counts",
     "describe_failures",
+    "describe_front",
     "describe_goals_at",
     "describe_retries",
+    "describe_value",
     "failures_by_reason",
     "find_journal",
     "labelled",
@@ -120,6 +122,43 @@ def describe_goals_at(campaign: Campaign, evaluation: Evaluation) -> list[str]:
     outputs = [f"{name} = {value!r}" for name, value in (evaluation.outputs or {}).items()]
     margins = [str(margin) for margin in campaign.history.data.margins(evaluation)]
     return [*labelled("outputs", outputs), *labelled("constraints", margins)]
+
+
+def describe_value(campaign: Campaign, evaluation: Evaluation) -> str:
+    """The value of an evaluation that succeeded; of several objectives each."""
+    goals, e = campaign.history.goals, evaluation
+    if not goals.has_several:
+        return repr(e.y)
+    return ", ".join(
+        f"{text} = {value!r}" for text, value in goals.objective_values(e.x, e.y, e.outputs).items()
+    )
+
+
+def describe_front(campaign: Campaign, where: Callable[[Evaluation], str]) -> list[str]:
+    """The ends of the front and its knee: lines with a label in front.
+
+    Parameters
+    ----------
+    campaign : Campaign
+    where : callable
+        What to say of an evaluation behind its values.
+    """
+    from tcgp.optimizer.front import Front  # loads NumPy's linear algebra
+
+    data, objectives = campaign.history.data, campaign.history.goals.objectives
+    front = Front(campaign.history)
+    chosen = {
+        f"{'least' if objective.sign > 0.0 else 'most'} {objective.text}": front.choose({objective.text: 1.0})
+        for objective in objectives
+    }
+    lines = labelled("front", [f"{len(front)} points that no other dominates; of these"])
+    for label, point in {**chosen, "knee": front.knee()}.items():
+        evaluation = data.evaluations[point.index]
+        at = json.dumps(named(campaign, evaluation.x))
+        lines += labelled(
+            "", [f"{label}: {describe_value(campaign, evaluation)}{where(evaluation)}", f"  at {at}"]
+        )
+    return lines
 
 
 def describe_corrections(campaign: Campaign) -> list[str]:

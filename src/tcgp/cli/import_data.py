@@ -64,11 +64,15 @@ def run(options: argparse.Namespace) -> int:
             + (f"; {known} were known already" if known else "")
             + (f"; {n_failed} of all are failures" if n_failed else "")
         )
-        best = optimizer.history.best
-        show(
-            f"the journal has {len(optimizer.evaluations)}, the best is {'none' if best is None else repr(best.y)}"
-        )
+        show(f"the journal has {len(optimizer.evaluations)}, {_standing(optimizer.history)}")
     return DONE
+
+
+def _standing(history: History) -> str:
+    """The best of all evaluations, in words."""
+    if history.goals.has_several:
+        return f"of which {len(history.data.front)} are on the front"
+    return f"the best is {'none' if history.best is None else repr(history.best.y)}"
 
 
 def _check(item: _Run, optimizer: Optimizer, found: _Found) -> None:

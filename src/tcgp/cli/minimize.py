@@ -18,8 +18,10 @@ from tcgp.cli.campaigns import (
     default_journal,
     describe_counts,
     describe_failures,
+    describe_front,
     describe_goals_at,
     describe_retries,
+    describe_value,
     labelled,
     named,
     read,
@@ -116,7 +118,7 @@ def run(options: argparse.Namespace) -> int:
     if not options.no_plots:
         _draw(result, journal.parent, force=options.force)
     stuck = result.status in (Status.WORKERS, Status.FAILURES, Status.UNREAD)
-    found = campaign.history.best is not None and not stuck
+    found = campaign.history.data.feasible.any() and not stuck
     return DONE if found else WITHOUT_SUCCESS
 
 
@@ -264,8 +266,9 @@ def _describe_goals(spec: Spec) -> Iterator[str]:
     """What is wanted of the values."""
     goals = spec.settings.goals(spec.space)
     assert spec.program is not None
-    what = goals.objective or spec.program.objective.described
-    yield f"objective   {'maximize' if goals.maximize else 'minimize'} {what}"
+    for quantity in goals.objectives:
+        what = spec.program.objective.described if goals.objective is None else quantity.text
+        yield f"objective   {'minimize' if quantity.sign > 0.0 else 'maximize'} {what}"
     for text in dict.fromkeys(limit.text for limit in goals.limits):
         yield f"constraint  {text}   (on outputs: learned along the run)"
     for known in goals.known:
@@ -283,7 +286,9 @@ def _describe_places(program: Program) -> Iterator[str]:
 
 def _summary(campaign: Campaign, journal: Path, result: Result, simulator: Simulator) -> list[str]:
     history = campaign.history
-    if history.best is not None:
+    if history.goals.has_several and len(history.data.front):
+        lines = describe_front(campaign, lambda e: _where(campaign, e, simulator))
+    elif history.best is not None:
         lines = _describe_best("best value", campaign, history.best, simulator)
     elif history.least_violating is not None:
         lines = ["best value   none: no run keeps all constraints"]
@@ -299,24 +304,29 @@ def _summary(campaign: Campaign, journal: Path, result: Result, simulator: Simul
 
 def _describe_best(label: str, campaign: Campaign, evaluation: Evaluation, simulator: Simulator) -> list[str]:
     """The value of a run and where it was, and what else came of it."""
+    where = _where(campaign, evaluation, simulator)
+    point = [f"{name} = {json.dumps(value)}" for name, value in named(campaign, evaluation.x).items()]
+    return [
+        f"{label:<13}{describe_value(campaign, evaluation)}{where}",
+        *labelled("at", point),
+        *describe_goals_at(campaign, evaluation),
+    ]
+
+
+def _where(campaign: Campaign, evaluation: Evaluation, simulator: Simulator) -> str:
+    """The number of a run and its directory, if it has them."""
     from tcgp.programs.crew import run_name
 
     number = evaluation.id
     name = None if number is None else run_name(number, campaign.history.n_retries(number))
     directory = simulator.directory_of(name)
     place = "" if directory is None else f", {relative(directory)}"
-    where = "" if number is None else f"   (run {number}{place})"
-    point = [f"{name} = {json.dumps(value)}" for name, value in named(campaign, evaluation.x).items()]
-    return [
-        f"{label:<13}{evaluation.y!r}{where}",
-        *labelled("at", point),
-        *describe_goals_at(campaign, evaluation),
-    ]
+    return "" if number is None else f"   (run {number}{place})"
 
 
 def _draw(result: Result, directory: Path, *, force: bool) -> None:
     """Save pictures, if there is something to draw and something to draw with."""
-    if result.x is None:
+    if not result.optimizer.history.data.succeeded.any():
         return
     if not can_draw():
         note("pictures need matplotlib: pip install matplotlib")
@@ -339,6 +349,9 @@ def _draw(result: Result, directory: Path, *, force: bool) -> None:
 def _figures(result: Result) -> Iterator[tuple[str, Figure]]:
     from tcgp.plotting import plot_convergence, plot_partial_dependence
 
+    if "front" in result:
+        yield "front.png", result.plot()
+        return
     figure = new_figure(6.0, 4.4)
     plot_convergence(result, ax=figure.subplots())
     yield "convergence.png", figure

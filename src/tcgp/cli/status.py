@@ -19,8 +19,10 @@ from tcgp.cli.campaigns import (
     describe_corrections,
     describe_counts,
     describe_failures,
+    describe_front,
     describe_goals_at,
     describe_retries,
+    describe_value,
     failures_by_reason,
     find_journal,
     labelled,
@@ -84,11 +86,14 @@ def _in_words(campaign: Campaign) -> list[str]:
     lines = labelled("evaluations", [describe_counts(campaign), *describe_failures(campaign)])
     lines += labelled("corrected", describe_corrections(campaign))
     lines += labelled("tried again", describe_retries(campaign))
-    if (best := history.best) is not None:
+    if history.goals.has_several and len(history.data.front):
+        lines += describe_front(campaign, lambda e: _which(campaign, e))
+    elif (best := history.best) is not None:
         lines += [f"best value   {best.y!r}{_which(campaign, best)}", *_around(campaign, best)]
     elif (nearest := history.least_violating) is not None:
         lines.append("best value   none: no run keeps all constraints so far")
-        lines += [f"nearest      {nearest.y!r}{_which(campaign, nearest)}", *_around(campaign, nearest)]
+        value = describe_value(campaign, nearest)
+        lines += [f"nearest      {value}{_which(campaign, nearest)}", *_around(campaign, nearest)]
     else:
         lines.append("best value   none so far")
     pending = [json.dumps({"id": p.id, "x": named(campaign, p.x)}) for p in history.pending.values()]
@@ -112,7 +117,11 @@ def _around(campaign: Campaign, evaluation: Evaluation) -> list[str]:
 def _facts(campaign: Campaign) -> dict[str, Any]:
     """The same for machines."""
     history, settings = campaign.history, campaign.settings
-    best, nearest = history.best, history.least_violating
+    best, nearest, data = history.best, history.least_violating, history.data
+    some = data.feasible.any()
+    front = (
+        [_point(campaign, data.evaluations[row]) for row in data.front] if history.goals.has_several else None
+    )
     return {
         "n_told": len(history.evaluations),
         "n_failed": len(history.data.failures),
@@ -121,7 +130,8 @@ def _facts(campaign: Campaign) -> dict[str, Any]:
         "objective": settings.objective,
         "maximize": settings.maximize,
         "best": None if best is None else _point(campaign, best),
-        "nearest": None if best is not None or nearest is None else _point(campaign, nearest),
+        **({} if front is None else {"front": front}),
+        "nearest": None if some or nearest is None else _point(campaign, nearest),
         "failures": {reason: [e.id for e in group] for reason, group in failures_by_reason(campaign).items()},
         "corrections": [
             {"id": c.after.id, "x": named(campaign, c.after.x), "before": c.before.y, "after": c.after.y}
@@ -134,12 +144,14 @@ def _facts(campaign: Campaign) -> dict[str, Any]:
 
 def _point(campaign: Campaign, evaluation: Evaluation) -> dict[str, Any]:
     """An evaluation that succeeded, with its outputs and how it stands with the constraints on them."""
+    e, data, goals = evaluation, campaign.history.data, campaign.history.goals
+    several = {"values": goals.objective_values(e.x, e.y, e.outputs)}
     return {
         "id": evaluation.id,
-        "value": evaluation.y,
+        **(several if goals.has_several else {"value": evaluation.y}),
         "x": named(campaign, evaluation.x),
         "outputs": evaluation.outputs,
-        "feasible": evaluation is campaign.history.best,
+        "feasible": bool(data.feasible[data.evaluations.index(evaluation)]),
         "constraints": [
             {
                 "text": m.limit.text,
@@ -148,7 +160,7 @@ def _point(campaign: Campaign, evaluation: Evaluation) -> dict[str, Any]:
                 "kept": m.kept,
                 "active": m.active,
             }
-            for m in campaign.history.data.margins(evaluation)
+            for m in data.margins(evaluation)
         ],
     }
 

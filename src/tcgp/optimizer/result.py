@@ -196,7 +196,7 @@ def rows_of(history: History) -> list[dict[str, Any]]:
     rows = []
     for e, is_feasible, is_front in (*inside, *outside):
         values = [(e.outputs or {}).get(name) for name in outputs] if outputs else [e.y]
-        values += [goals.value(text, e.x, e.y, e.outputs) for text in computed]
+        values += [goals.objective_values(e.x, e.y, e.outputs)[text] for text in computed]
         ends = [is_feasible, *([is_front] if goals.has_several else []), e.reason, e.seconds]
         rows.append(dict(zip(columns, [e.id, *e.x, *values, *ends], strict=True)))
     return rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,7 @@ __all__ = [
     "feasible_of",
     "fit_to_run",
     "grid_size",
+    "of_one_objective",
     "partial_dependence",
     "plot_partial_dependence",
     "plot_samples",
@@ -39,7 +41,9 @@ MAX_PARAMETERS = 8  # more are unreadable
 MAX_CHOICES = 10  # that are named on an axis; of more, every second or third is
 
 
-def plot_samples(result: Any, *, parameters: Sequence[int | str] | None = None) -> Figure:
+def plot_samples(
+    result: Any, *, parameters: Sequence[int | str] | None = None, objective: str | None = None
+) -> Figure:
     """Where a run evaluated the function: a pair plot, coloured by the order of the evaluations.
 
     On the diagonal each parameter against the value; below it each pair of parameters. Failed evaluations are
@@ -52,6 +56,8 @@ def plot_samples(result: Any, *, parameters: Sequence[int | str] | None = None) 
         ``optimizer``.
     parameters : sequence of int or str, optional
         Which parameters to show, by place or name; the first eight by default.
+    objective : str, optional
+        Which of several objectives to show; the first by default.
 
     Returns
     -------
@@ -65,7 +71,7 @@ def plot_samples(result: Any, *, parameters: Sequence[int | str] | None = None) 
     >>> len(plot_samples(result).axes)  # three panels and the colour bar
     4
     """
-    view = RunView.of(result, parameters)
+    view = RunView.of(of_one_objective(result, objective), parameters)
     figure = new_figure(grid_size(view.n_shown))
     draw_samples(figure, view)
     return figure
@@ -78,6 +84,7 @@ def plot_partial_dependence(
     n_grid: int = 25,
     n_samples: int = 100,
     model: Model | None = None,
+    objective: str | None = None,
 ) -> Figure:
     """How the predicted value depends on each parameter, and on each pair, averaged over all others.
 
@@ -94,6 +101,8 @@ def plot_partial_dependence(
     model : Model, optional
         Model of the codes ``result.optimizer.space.encode(x)``, of the negated values if the run maximizes; by default
         one is fitted to all evaluations with the settings of the run.
+    objective : str, optional
+        Which of several objectives to show; the first by default.
 
     Returns
     -------
@@ -108,6 +117,7 @@ def plot_partial_dependence(
     >>> len(plot_partial_dependence(result).axes)  # three panels and the colour bar
     4
     """
+    result = of_one_objective(result, objective)
     view = RunView.of(result, parameters)
     if view.space is None:
         raise ValueError("result must hold its optimizer, whose space the partial dependence averages over.")
@@ -209,8 +219,28 @@ def feasible_of(run: Any) -> BoolArray:
     return ok if getattr(run, "feasible", None) is None else ok & np.asarray(run.feasible)
 
 
+def of_one_objective(result: Any, objective: str | None = None) -> Any:
+    """A result as that of one of its objectives; one of a single objective as it is."""
+    goals = getattr(getattr(getattr(result, "optimizer", None), "history", None), "goals", None)
+    if goals is None or not goals.has_several:
+        return result
+    names = [quantity.text for quantity in goals.objectives]
+    if objective is not None and objective not in names:
+        raise ValueError(f"objective must be one of {names}, got {plain(objective)}")
+    j = names.index(objective or names[0])
+    return SimpleNamespace(
+        x_iters=result.x_iters,
+        func_vals=result.func_vals[:, j],
+        feasible=result.feasible,
+        optimizer=result.optimizer,
+        sign=goals.objectives[j].sign,
+    )
+
+
 def sign_of(run: Any) -> float:
     """-1 for a run that maximizes."""
+    if hasattr(run, "sign"):
+        return float(run.sign)
     settings = getattr(getattr(run, "optimizer", None), "settings", None)
     return -1.0 if settings is not None and settings.maximize else 1.0
 

@@ -23,12 +23,14 @@ from tcgp.plotting._style import (
     new_figure,
     scale_values,
 )
+from tcgp.plotting.fronts import plot_front
 from tcgp.plotting.pairs import (
     INFEASIBLE,
     RunView,
     draw_samples,
     feasible_of,
     grid_size,
+    of_one_objective,
     sign_of,
     values_of,
 )
@@ -47,7 +49,7 @@ def plot_convergence(
     """Best value so far against the number of evaluations.
 
     The best is the largest value if the run maximizes, and one that keeps all constraints on outputs; of a single run
-    the evaluations that violate one are shown too.
+    the evaluations that violate one are shown too. Of several objectives the first is shown, see `plot_front`.
 
     Parameters
     ----------
@@ -73,7 +75,7 @@ def plot_convergence(
     >>> ax.get_lines()[0].get_ydata().tolist()
     [2.5, 2.5, 0.75]
     """
-    ax = new_axes(ax)
+    ax, results = new_axes(ax), of_one_objective(results)
     groups = _labelled_runs(results, labels)
     sign = sign_of(groups[0][1][0]) if groups else 1.0
     for i, (label, runs) in enumerate(groups):
@@ -135,6 +137,8 @@ def plot_calibration_history(result: Any) -> Figure:
 def plot_result(result: Any, *, minimum: float | None = None) -> Figure:
     """A run in one picture: convergence and calibration on the left, samples on the right.
 
+    Of several objectives it is `plot_front`.
+
     Parameters
     ----------
     result : Result
@@ -153,6 +157,8 @@ def plot_result(result: Any, *, minimum: float | None = None) -> Figure:
     >>> result = tcgp.minimize(lambda x: x[0] ** 2 + x[1] ** 2, [(-1, 1), (-1, 1)], n_evals=12, rng=0)
     >>> figure = plot_result(result)
     """
+    if "front" in result:
+        return plot_front(result)
     view = RunView.of(result, None)
     width, height = grid_size(view.n_shown)
     figure = new_figure((6.0 + width, max(height, 7.0)))

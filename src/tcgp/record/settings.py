@@ -142,7 +142,7 @@ class Settings:
             isinstance(self.maximize, tuple) and self.has_several and set(self.maximize) <= set(given)
         ):
             raise ValueError(
-                "maximize must be True, False, the name of an output or, of several objectives, a list of some, got "
+                "maximize must be True, False or the name of an output, or a list of some of several objectives, got "
                 f"{plain(self.maximize)}"
             )
         self._check_reference([name for name in given if name is not None])

@@ -162,7 +162,7 @@ def test_a_dry_run_says_what_is_wanted_and_where_it_is_read(tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "objective   minimize mass" in shown
     assert "constraint  stress <= 2   (on outputs: learned along the run)" in shown
-    assert "output      mass: the last match of 'mass = (\\\\S+)' in standard output" in shown
+    assert "output      mass: the last match of 'mass = (\\S+)' in standard output" in shown
     assert "output      stress: the key 'stress.max' of the JSON object in the file 'fem.json'" in shown
     path = write_spec(tmp_path, "budget = 3\nmaximize = 'mass'\noutputs = 'json'\n", PARAMETERS)
     assert main(["minimize", str(path), "--dry-run"]) == 0

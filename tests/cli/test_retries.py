@@ -162,3 +162,40 @@ def test_in_python_exceptions_are_tried_again(tmp_path, caplog):
 def test_retries_must_be_a_mapping():
     with pytest.raises(ValueError, match="retries must be a mapping with times, delay"):
         tcgp.minimize(sum, [(0.0, 1.0)], n_evals=4, retries=3)
+
+
+def test_runs_of_a_broken_command_are_made_again_in_the_same_journal(tmp_path, capsys):
+    """A module is missing; once it is there, --retry-failed makes the failed runs again, by their reason."""
+    code = f"""
+import sys; sys.path.insert(0, {str(tmp_path)!r})
+from pathlib import Path
+if Path.cwd().name == '0003' and not Path({str(tmp_path)!r}, 'mended').exists(): sys.exit(9)
+import my_solver
+{BOWL}
+"""
+    path = write_spec(tmp_path, code, budget=6)
+    assert main(["minimize", str(path), "--no-plots"]) == 1
+    assert (
+        "the first 3 evaluations all failed in one way: exit code 1: ModuleNotFoundError"
+        in capsys.readouterr().out
+    )
+    (tmp_path / "my_solver.py").write_text("")
+    assert main(["minimize", str(path), "--no-plots", "--retry-failed", "disk full"]) == 2
+    assert (
+        "no run failed for a reason with 'disk full'; the reasons are: \"exit code 1: Module"
+        in said(capsys)[-1]
+    )
+    assert main(["minimize", str(path), "--no-plots", "--retry-failed", "modulenotfound"]) == 0
+    assert "failed runs to be made again: 0, 1, 2" in capsys.readouterr().err
+    journal = tmp_path / "spec.tcgp" / "journal.jsonl"
+    history = Optimizer.read(journal).history
+    assert [(e.id, e.failed) for e in history.evaluations] == [(i, i == 3) for i in range(6)]
+    assert [retry.id for retry in history.retries] == [0, 1, 2]
+    (tmp_path / "mended").touch()
+    assert main(["minimize", str(path), "--no-plots", "--retry-failed"]) == 0
+    history = Optimizer.read(journal).history
+    assert (history.n_done, [e.id for e in history.evaluations if e.failed]) == (6, [])
+    assert sorted(d.name for d in (tmp_path / "spec.tcgp" / "runs").glob("0*")) == [
+        *("0000", "0000-retry1", "0001", "0001-retry1", "0002", "0002-retry1", "0003", "0003-retry1"),
+        *("0004", "0005"),
+    ]

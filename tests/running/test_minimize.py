@@ -122,7 +122,7 @@ def test_a_space_of_twelve_points_is_searched_to_the_end() -> None:
     result = minimize(lambda x: abs(x[0] - 2) + (x[1] == "x") + x[2], space, n_evals=50, rng=0)
     assert (result.nfev, result.status, result.success) == (12, 2, True)
     assert result.x == [2, "y", False]
-    assert "all 12 points" in result.message
+    assert "every point" in result.message
 
 
 def test_a_space_of_one_point_is_evaluated_once() -> None:

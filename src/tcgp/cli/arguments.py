@@ -84,6 +84,8 @@ examples:
   tcgp minimize spec.toml --workers 4        four runs at a time
   tcgp minimize spec.toml --report run.html  a page to watch the run in a browser
   tcgp minimize spec.toml --budget 100       continue with a larger budget
+  tcgp minimize spec.toml --retry-failed     make all failed runs again, after a repair
+  tcgp minimize spec.toml --retry-failed "no module"     those that failed for this reason
 """
 
 ASK_EPILOG = """\
@@ -261,6 +263,13 @@ def _add_minimize(commands: Any) -> None:
         dest="try_once",
         action="store_true",
         help="make one run and show what is read of it; a value is kept",
+    )
+    parser.add_argument(
+        "--retry-failed",
+        metavar="TEXT",
+        nargs="?",
+        const="",
+        help="make failed runs again first: all of them, or those whose reason has this text",
     )
     parser.add_argument("--example", action="store_true", help="print a spec with every key explained")
     parser.set_defaults(module="tcgp.cli.minimize")

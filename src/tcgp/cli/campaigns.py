@@ -29,6 +29,7 @@ __all__ = [
     "describe_failures",
     "describe_front",
     "describe_goals_at",
+    "describe_missing",
     "describe_retries",
     "describe_value",
     "failures_by_reason",
@@ -159,6 +160,13 @@ def describe_front(campaign: Campaign, where: Callable[[Evaluation], str]) -> li
             "", [f"{label}: {describe_value(campaign, evaluation)}{where(evaluation)}", f"  at {at}"]
         )
     return lines
+
+
+def describe_missing(campaign: Campaign) -> list[str]:
+    """One line for each output that evaluations which succeeded do not have."""
+    answers = [e.outputs for e in campaign.history.evaluations if not e.failed and e.outputs is not None]
+    counts = {n: sum(a.get(n) is None for a in answers) for n in dict.fromkeys(n for a in answers for n in a)}
+    return [f"{name} in {n} of {len(answers)} runs" for name, n in counts.items() if n]
 
 
 def describe_corrections(campaign: Campaign) -> list[str]:

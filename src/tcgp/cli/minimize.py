@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tcgp._files import may_replace
-from tcgp._text import quote
+from tcgp._text import quote, shorten
 from tcgp.cli.campaigns import (
     check_spec,
     default_journal,
@@ -20,10 +20,12 @@ from tcgp.cli.campaigns import (
     describe_failures,
     describe_front,
     describe_goals_at,
+    describe_missing,
     describe_retries,
     describe_value,
     labelled,
     named,
+    open_optimizer,
     read,
     spec_copy,
 )
@@ -86,6 +88,8 @@ def run(options: argparse.Namespace) -> int:
     if options.report is not None:
         check_writable(options.report, force=options.force)
     simulator = _prepare(spec, journal, simulator)
+    if options.retry_failed is not None:
+        _retry_failed(journal, options.retry_failed)
     if options.try_once:
         from tcgp.cli.trial import try_once
 
@@ -108,9 +112,8 @@ def run(options: argparse.Namespace) -> int:
         )
     elif campaign.history.evaluations and not campaign.history.data.succeeded.any():
         note(
-            "no run has succeeded: if the command was at fault, fix it and move the journal away, because a "
-            "point that failed is not tried again; if only the place of the value was, correct it in the spec, and the "
-            "runs are read again"
+            "no run has succeeded: if the command was at fault, fix it and give the same command with --retry-failed; "
+            "if only the place of the value was, correct it in the spec, and the runs are read again"
         )
     if result.status == Status.INTERRUPTED:
         note(f"the same command goes on where this one stopped: tcgp minimize {options.spec}")
@@ -188,6 +191,23 @@ def _prepare(spec: Spec, journal: Path, simulator: Simulator) -> Simulator:
     simulator = replace(simulator, campaign=read(journal).header.get("campaign"))
     read_again(spec, journal, simulator, copy)
     return simulator
+
+
+def _retry_failed(journal: Path, text: str) -> None:
+    """Make runs pending again that failed for a reason with this text, in upper or lower case."""
+    with open_optimizer(str(journal), reoffer=True) as optimizer:
+        failed = [e for e in optimizer.evaluations if e.failed and e.id is not None]
+        chosen = [e for e in failed if text.casefold() in str(e.reason).casefold()]
+        if failed and not chosen:
+            reasons = "; ".join(dict.fromkeys(quote(str(e.reason)) for e in failed))
+            raise UsageError(
+                f"no run failed for a reason with {text!r}; the reasons are: {shorten(reasons, 400)}"
+            )
+        for e in chosen:
+            assert e.id is not None
+            optimizer.note_retry(e.id, e.reason, e.seconds)
+    numbers = ", ".join(str(e.id) for e in chosen)
+    note(f"failed runs to be made again: {numbers or 'none, because no run has failed'}")
 
 
 def _refuse_if_emptied(journal: Path, copy: Path) -> None:
@@ -296,6 +316,7 @@ def _summary(campaign: Campaign, journal: Path, result: Result, simulator: Simul
     else:
         lines = ["best value   none: no run has succeeded"]
     lines += labelled("evaluations", [describe_counts(campaign), *describe_failures(campaign)])
+    lines += labelled("no value of", describe_missing(campaign))
     lines += labelled("tried again", describe_retries(campaign))
     lines.append(f"stopped      {result.stopped}")
     lines.append(f"journal      {relative(journal)}")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tcgp._text import printable
 from tcgp.cli.campaigns import labelled, open_optimizer
-from tcgp.cli.console import DONE, INTERRUPTED, WITHOUT_SUCCESS, UsageError, note, relative, show
+from tcgp.cli.console import DONE, INTERRUPTED, WITHOUT_SUCCESS, UsageError, complain, note, relative, show
 from tcgp.cli.spec import Spec
 from tcgp.optimizer import Evaluation, Optimizer, Proposal
 from tcgp.programs import ProgramCrew, Simulator
@@ -56,13 +56,24 @@ def try_once(spec: Spec, journal: Path, simulator: Simulator) -> int:
             optimizer.tell(x, outcome.value, reason=outcome.reason, seconds=outcome.seconds)
     if not evaluation.failed:
         show(f"journaled    as evaluation {optimizer.history.n_done} of {spec.budget}")
-        return DONE
+        return _complain_of_missing(spec, outcome)
     again = "made again by the next start"
     if outcome.exit_code == 0:
         place = relative(simulator.directory_of(name) or Path(simulator.runs) / name)
         again = f"read again, and not made again, by the next start, unless you delete {place}"
     show(f"journaled    no value: put it right, and this run is {again}")
     return WITHOUT_SUCCESS
+
+
+def _complain_of_missing(spec: Spec, outcome: Outcome) -> int:
+    """The exit code of a run that has its value: not found is an error also of an output that no goal names."""
+    missing = list(outcome.reason) if isinstance(outcome.reason, dict) else []
+    if missing:
+        complain(
+            f"there is no value of the output{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}: put "
+            f"right in {str(spec.path)!r} where it is, and the next start reads it from this run"
+        )
+    return WITHOUT_SUCCESS if missing else DONE
 
 
 def _outcome(optimizer: Optimizer, proposal: Proposal, simulator: Simulator, crew: ProgramCrew) -> Outcome:
@@ -111,7 +122,7 @@ def _shown(
     if isinstance(outcome.value, dict):
         reasons = outcome.reason if isinstance(outcome.reason, dict) else {}
         found = outcome.value.items()
-        yield from labelled("read", [f"{n} = {reasons.get(n) if v is None else v!r}" for n, v in found])
+        yield from labelled("read", [f"{n} = {reasons.get(n) if v is None else v}" for n, v in found])
         where = f"the output {spec.settings.objective!r}"
     else:
         where = spec.program.objective.described

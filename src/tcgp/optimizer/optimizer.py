@@ -390,7 +390,7 @@ class Optimizer(Known):
 
     @atomic
     def note_retry(self, number: int, reason: str | None, seconds: float | None = None) -> None:
-        """Note that the evaluation of a pending proposal failed and is tried again: it stays pending.
+        """Note that the evaluation of a proposal failed and is tried again: it stays pending, or is so once more.
 
         Parameters
         ----------

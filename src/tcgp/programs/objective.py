@@ -76,7 +76,7 @@ class Objective:
             try:
                 re.compile(self.pattern)
             except re.error as error:
-                raise ValueError(f"{self.pattern!r} is not a regular expression: {error}") from None
+                raise ValueError(f"{_as_typed(self.pattern)} is not a regular expression: {error}") from None
 
     @property
     def where(self) -> str:
@@ -89,7 +89,7 @@ class Objective:
         if self.key is not None:
             return f"the key {self.key!r} of the JSON object in {self.where}"
         if self.pattern is not None:
-            return f"the last match of {self.pattern!r} in {self.where}"
+            return f"the last match of {_as_typed(self.pattern)} in {self.where}"
         return f"the last number on the last line of {self.where}"
 
     def read(self, directory: Path) -> float:
@@ -144,7 +144,7 @@ class Objective:
         for match in re.finditer(pattern, lines, re.MULTILINE):  # noqa: B007  (the last one counts)
             pass
         if match is None:
-            raise RunFailed(f"{self.where} has nothing that matches the pattern {pattern!r}")
+            raise RunFailed(f"{self.where} has nothing that matches the pattern {_as_typed(pattern)}")
         found = match.group(1 if match.re.groups else 0) or ""
         try:
             return parse_number(found.strip())
@@ -216,6 +216,11 @@ def _keys(content: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
             yield from _keys(value, f"{prefix}{name}.")
         elif _is_number_or_null(value):
             yield prefix + name
+
+
+def _as_typed(pattern: str) -> str:
+    """A pattern in quotation marks, without a second backslash for each that it has."""
+    return f"'{printable(pattern)}'"
 
 
 def _is_number_or_null(value: object) -> bool:

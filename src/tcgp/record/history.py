@@ -116,8 +116,10 @@ class History:
                     None if evaluation.says_the_same(before) else Corrected(replace(evaluation, x=before.x))
                 )
             case Retry(number):
-                if number not in self.pending:
-                    raise ValueError(f"number must be that of a pending proposal, got {plain(number)}")
+                if number not in self.pending and not any(e.failed and e.id == number for e in self._seen):
+                    raise ValueError(
+                        f"number must be that of a pending or failed proposal, got {plain(number)}"
+                    )
             case Enqueued(x):
                 return Enqueued(tuple(self.space.check(x)))
             case SpaceChanged(space):
@@ -156,8 +158,11 @@ class History:
                 self.corrections.append(Correction(self._seen[row], evaluation))
                 self._told[row] = replace(evaluation, x=self._told[row].x)
                 self._derive()
-            case Retry():
+            case Retry(number):
                 self.retries.append(event)
+                if number not in self.pending:  # it was told as a failure, and is pending again
+                    self._told = [e for e in self._told if e.id != number]
+                    self._derive()
             case Enqueued(x):
                 self._enqueued.append(x)
                 self._add_queued(x)

@@ -358,6 +358,7 @@ class _Loop:
         self._unread: set[int] = (
             set()
         )  # evaluations that ended normally without a value, seen by this process
+        self._missing: set[str] = set()  # outputs without a value that were spoken of
         self._raised: set[str] = set()  # kinds of exceptions whose traceback was logged
         self._end = math.inf if limits.max_time is None else time.monotonic() + limits.max_time
 
@@ -432,7 +433,15 @@ class _Loop:
             self.outcomes.popleft()
         if again is None and evaluation.failed:
             self._learn(number, outcome, evaluation.reason or "")
+        elif again is None and isinstance(outcome.reason, Mapping):
+            self._say_what_is_missing(number, outcome.reason)
         return again is None
+
+    def _say_what_is_missing(self, number: int, reasons: Mapping[str, str]) -> None:
+        """Warn once of each output without a value, though no goal needs it."""
+        for name in reasons.keys() - self._missing:
+            logger.warning("run %d has no value of the output %r: %s", number, name, reasons[name])
+        self._missing.update(reasons)
 
     def _learn(self, number: int, outcome: Outcome, reason: str) -> None:
         """Keep what a failure says about the function rather than about its point."""

@@ -93,7 +93,7 @@ class Result(OptimizeResult):  # type: ignore[misc]
         return self._front.knee()
 
     def choose(self, weights: Mapping[str, float]) -> FrontPoint:
-        """The point of the front that suits weights of the objectives best: see `Front.choose`."""
+        """The point of the front that suits weights of the objectives best: see ``Front.choose``."""
         return self._front.choose(weights)
 
     @property

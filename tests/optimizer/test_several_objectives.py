@@ -50,6 +50,13 @@ def test_front_lies_on_the_line_of_the_best_compromises(result):
     assert max(abs(point.x["y"] - 0.5) for point in late) < 0.05
 
 
+def test_volume_comes_near_that_of_the_exact_front(result):
+    t = np.linspace(0.2, 0.8, 1001)
+    exact = hypervolume(np.column_stack([(t - 0.2) ** 2, (t - 0.8) ** 2]), np.array([0.396, 0.396]))
+    values = np.array([list(point.values.values()) for point in result.front])
+    assert hypervolume(values, np.array([0.396, 0.396])) > 0.9 * exact
+
+
 def test_result_has_a_front_in_the_place_of_a_best_point(result):
     assert (result.x, result.fun) == (None, None)
     assert result.success

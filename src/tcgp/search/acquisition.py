@@ -23,6 +23,7 @@ from tcgp.criteria.base import PredictiveModel
 from tcgp.criteria.feasibility import Feasibility, WeightedCriterion, stand_in_values
 from tcgp.criteria.hypervolume import probability_of_non_dominance
 from tcgp.criteria.limits import ConstrainedCriterion, LogProbability
+from tcgp.front import non_dominated, reference_point
 from tcgp.goals import Goals, Quantity
 from tcgp.gp.units import fresh_rows
 from tcgp.laws.tabulated import tabulated
@@ -32,6 +33,7 @@ from tcgp.maximize.inert import spread_inert
 from tcgp.maximize.limits import Excess, follow_limits
 from tcgp.maximize.local import within
 from tcgp.maximize.mixed import rank_all, rank_candidates
+from tcgp.maximize.multistart import clouds
 from tcgp.methods.portfolio import for_several, turns_passed
 from tcgp.methods.published import choices_of
 from tcgp.methods.surrogate import Surrogate
@@ -66,6 +68,9 @@ MOST_DATA = 1500
 # Points over which the share of the space that promises an improvement is averaged: a share of 1e-3 is then known to a
 # third of itself where the probability is 0 or 1, and better elsewhere.
 N_SHARE = 4000
+
+# Points around those of the front where it is predicted how far the front goes on.
+N_AROUND = 2000
 
 # The model of an output with a limit. Calibrated, relaxed or both in turns were not clearly better on 22 problems, and
 # cost more (benchmarks/efficiency/constraints.py). Many limits are nearly linear; unbounded, their lengthscales become
@@ -250,14 +255,13 @@ class Acquisition:
     def trace(self, models: Models, x: Point) -> dict[str, Any]:
         """What the models were that chose ``x``: see `tcgp.Optimizer`."""
         model, best, u = models.objective, self.best, self.space.encode([x])
-        gain = self._improvement(models)
         numbers = {
             "n": len(self.history.evaluations),
             "beta": getattr(model.law, "beta", None),
             "scale": getattr(model.law, "scale", None),
             "threshold": model.threshold,
             "best": best,
-            "log_ei": None if gain is None else float(gain(u)[0]),
+            "log_ei": None if best is None else float(_log_expected_improvement(model, best)(u)[0]),
         }
         if models.limits:
             numbers["log_feasible"] = float(sum(limit.predict(u).logcdf(0.0)[0] for limit in models.limits))
@@ -275,9 +279,8 @@ class Acquisition:
         if not self._has_feasible:
             return None
         if self.goals.has_several:
-            assert data.reference is not None
             front = data.Y[data.front, : data.n_objectives]
-            p = probability_of_non_dominance(models.objectives, self._sample, front, data.reference)
+            p = probability_of_non_dominance(models.objectives, self._sample, front, self._reference(models))
             with np.errstate(divide="ignore"):
                 log_p = np.log(p)
         else:
@@ -340,13 +343,28 @@ class Acquisition:
             return None if self.best is None else _log_expected_improvement(models.objective, self.best)
         if data.reference is None:
             return None
-        front, U = data.Y[data.front, : data.n_objectives], self._pending
-        for limit in models.limits:
-            U = U[limit.predict(U).mean <= 0.0]
-        expected = np.column_stack([model.predict(U).mean for model in models.objectives])
-        return LogExpectedHypervolumeImprovement(
-            models.objectives, np.vstack([front, expected]), data.reference
-        )
+        front = np.vstack([data.Y[data.front, : data.n_objectives], _expected(models, self._pending)])
+        return LogExpectedHypervolumeImprovement(models.objectives, front, self._reference(models))
+
+    def _reference(self, models: Models) -> FloatArray:
+        """The point up to which the volume of the front counts: that of what is known and of what is predicted.
+
+        What is known may be a short piece of the front, and what lies beyond it would be of no use. The predicted front
+        is that of a sample of the space and of points around those that are known: to reach out farther, as to the
+        worst of all data, makes a run spend its evaluations on the ends.
+        """
+        data, given = self.history.data, self.goals.reference
+        assert data.reference is not None
+        rng = self.streams.rng(SHARE, len(self.history.proposals))
+        cloud, _ = clouds(data.U[data.front], N_AROUND, rng)
+        if self.region is not None:
+            cloud = cloud[self.region.allows_codes(cloud)]
+        front = data.Y[data.front, : data.n_objectives]
+        expected = _expected(models, np.vstack([self._sample, cloud]))
+        is_new = ~(front[:, None] <= expected).all(axis=2).any(axis=0)
+        both = np.vstack([front, expected[is_new & ~(expected > given).any(axis=1)]])
+        reference = reference_point(both[non_dominated(both)], data.Y[data.succeeded, : data.n_objectives])
+        return np.where(np.isnan(given), np.maximum(reference, data.reference), given)
 
     def criterion(self, models: Models) -> Criterion:
         """The criterion of the models, weighed by the chance that limits are kept and that evaluations succeed."""
@@ -444,6 +462,13 @@ class Acquisition:
             return smc.maximize
         y = self.history.data.successes[1]
         return partial(smc.maximize, target=smc.ImprovementProbability(model, y.max(), y.min()))
+
+
+def _expected(models: Models, U: FloatArray) -> FloatArray:
+    """Predicted objectives at those of the points that are predicted to keep all limits, (k, m)."""
+    for limit in models.limits:
+        U = U[limit.predict_arrays(U)[0] <= 0.0]
+    return np.column_stack([model.predict_arrays(U)[0] for model in models.objectives])
 
 
 def _conditioned(

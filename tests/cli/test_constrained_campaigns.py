@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import sys
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import tcgp
 from tcgp.cli import main
 from tcgp.cli.spec import EXAMPLE, KEYS, load_spec
+from tcgp.optimizer import read_campaign
 from tcgp.record.journal import read_journal
 
 # -I -S: an interpreter that reads no site-packages starts in a few milliseconds.
@@ -224,24 +226,60 @@ def test_the_summary_has_outputs_and_constraints_at_the_best_point(finished, jou
     assert f"evaluations  {BUDGET}: {BUDGET} succeeded, 0 failed; {n} keep all constraints" in shown
 
 
-def test_a_spec_with_other_goals_is_refused_and_the_journal_left_alone(finished, journal, capsys):
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"stress <= 2"', '"stress <= 3"', "constraints was ('stress <= 2',) and is now ('stress <= 3',)"),
+        ('objective = "mass"', 'objective = "stress"', "objective was 'mass' and is now 'stress'"),
+        ("seed = 1", "seed = 1\nmaximize = true", "maximize was False and is now True"),
+    ],
+)
+def test_a_campaign_goes_on_when_its_spec_has_other_goals(
+    old, new, words, finished, journal, tmp_path, capsys
+):
+    before = tells(journal)
+    shutil.copytree(finished[0], tmp_path, dirs_exist_ok=True)
+    spec = tmp_path / "spec.toml"
+    spec.write_text(
+        spec.read_text().replace(old, new, 1).replace(f"budget = {BUDGET}", f"budget = {BUDGET + 1}")
+    )
+    capsys.readouterr()
+    assert main(["minimize", str(spec), "--no-plots", "--quiet"]) == 0
+    assert words in capsys.readouterr().err
+    assert tells(tmp_path / "spec.tcgp" / "journal.jsonl")[:-1] == before
+
+
+def test_goals_without_a_value_are_refused_and_the_journal_left_alone(finished, journal, capsys):
     before = journal.read_bytes()
-    for old, new, words in [
-        ('"stress <= 2"', '"stress <= 3"', "'constraints' was ['stress <= 2'] and is now ['stress <= 3']"),
-        ('objective = "mass"', 'objective = "stress"', "'objective' was 'mass' and is now 'stress'"),
-        ("seed = 1", "seed = 1\nmaximize = true", "'maximize' was False and is now True"),
-        (OUTPUTS, "", "'objective' was 'mass' and is now None"),
-    ]:
-        changed = finished[0] / "changed.toml"
-        text = finished[1].read_text().replace(old, new, 1)
-        if "[outputs]" not in text:
-            text = text.replace('objective = "mass"', "").replace('constraints = ["stress <= 2"]', "")
-        changed.write_text(text)
-        capsys.readouterr()
-        assert main(["minimize", str(changed), "--journal", str(journal)]) == 2
-        (line,) = said(capsys)
-        assert words in line
+    changed = finished[0] / "changed.toml"
+    text = finished[1].read_text().replace(OUTPUTS, "")
+    changed.write_text(text.replace('objective = "mass"', "").replace('constraints = ["stress <= 2"]', ""))
+    capsys.readouterr()
+    assert main(["minimize", str(changed), "--journal", str(journal)]) == 2
+    assert "no output 'mass'" in " ".join(said(capsys))
     assert journal.read_bytes() == before
+
+
+def test_an_output_that_was_printed_and_not_recorded_can_be_limited_later_and_let_go_again(tmp_path, capsys):
+    stress = 'stress = {file = "fem.json", key = "stress.max"}\n'
+    top = TOP.replace('constraints = ["stress <= 2"]\n', "")
+    path = write_spec(tmp_path, top, PARAMETERS + OUTPUTS.replace(stress, ""))
+    journal = tmp_path / "spec.tcgp" / "journal.jsonl"
+    command = ["minimize", str(path), "--no-plots", "--quiet"]
+    assert main(command) == 0
+    before = tells(journal)
+    assert all(set(event["outputs"]) == {"mass"} for event in before)
+    free = min(event["y"] for event in before)
+    write_spec(tmp_path)
+    assert main(command) == 0
+    assert "stress <= 2" in capsys.readouterr().out
+    limited = read_campaign(journal).history
+    assert limited.best.outputs["stress"] <= 2.0
+    assert limited.best.y > free
+    write_spec(tmp_path, top, PARAMETERS + OUTPUTS.replace(stress, ""))
+    assert main(command) == 0
+    assert read_campaign(journal).history.best.y == free
+    assert tells(journal) == before  # no run was made again
 
 
 def test_no_run_violates_a_constraint_on_parameters(tmp_path, capsys):

@@ -102,8 +102,8 @@ def test_a_resumed_run_goes_on_with_the_same_points(tmp_path: Path):
     for n in (6, 11, 15, 18):
         part = tcgp.minimize(simulate, BOX, n_evals=n, n_initial=8, rng=2, journal=b, **GOALS)
     assert part.x_iters == whole.x_iters
-    with pytest.raises(tcgp.JournalError, match="its constraints is"):
-        tcgp.minimize(simulate, BOX, n_evals=19, journal=b, objective="mass", constraints=["stress <= 3"])
+    with pytest.raises(tcgp.JournalError, match="its method is"):
+        tcgp.minimize(simulate, BOX, n_evals=19, journal=b, method="gp", **GOALS)
 
 
 def test_a_missing_output_fails_the_evaluation_by_name_and_keeps_the_others(caplog):

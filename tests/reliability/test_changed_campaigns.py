@@ -1,4 +1,4 @@
-"""Kills, full disks and cut journals in the middle of imports, corrections and changed bounds: nothing is lost."""
+"""Kills, full disks and cut journals amid imports, corrections, changed bounds and goals: nothing is lost."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def value_at(x: Any) -> float:
 
 
 def eventful(path: Path) -> None:
-    """A run with an import, corrections inside and outside, and bounds that change twice."""
+    """A run with an import, corrections inside and outside, and bounds and goals that change twice."""
     with Optimizer(WIDE, n_initial=3, method="gp", rng=0, journal=path) as optimizer:
         optimizer.tell([{"a": 0.1, "b": 0.5}, {"a": 0.4, "b": 0.5}], [4.0, 5.0])
         for _ in range(3):
@@ -35,12 +35,14 @@ def eventful(path: Path) -> None:
         optimizer.correct(1, 77.0)
         optimizer.ask()
         optimizer.change_space(NARROW)
+        optimizer.change_goals(constraints=["a <= 0.6"])
         for _ in range(2):
             x = optimizer.ask()
             optimizer.tell(x, value_at(x))
         optimizer.correct(0, None, reason="misread")
         optimizer.correct({"a": 0.4, "b": 0.5}, 6.0)
         optimizer.change_space(WIDE)
+        optimizer.change_goals(constraints=["a + b <= 2"], maximize=True)
         x = optimizer.ask()
         optimizer.tell(x, value_at(x))
 
@@ -58,6 +60,7 @@ def test_a_journal_cut_after_any_byte_resumes_with_every_whole_line(tmp_path: Pa
             assert len(history.evaluations) + len(history.outside) == told
             assert len(history.corrections) == sum(e["event"] == "correct" for e in kept)
             assert len(history.former_spaces) == sum(e["event"] == "space" for e in kept)
+            assert len(history.former_settings) == sum(e["event"] == "goals" for e in kept)
             latest = {
                 e["id"]: e["y"] for e in kept if e["event"] in ("tell", "correct") and e["id"] is not None
             }
@@ -80,7 +83,7 @@ def test_any_byte_changed_is_read_or_refused_and_nothing_else(tmp_path: Path) ->
             continue
 
 
-@pytest.mark.parametrize("step", ["correct", "change_space", "import"])
+@pytest.mark.parametrize("step", ["correct", "change_space", "change_goals", "import"])
 def test_on_a_full_disk_a_step_happens_wholly_or_not_at_all(
     step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,6 +94,7 @@ def test_on_a_full_disk_a_step_happens_wholly_or_not_at_all(
     calls = {
         "correct": lambda: optimizer.correct([0.1, 0.5], 1.0),
         "change_space": lambda: optimizer.change_space(NARROW),
+        "change_goals": lambda: optimizer.change_goals(constraints=["a <= 0.6"], maximize=True),
         "import": lambda: optimizer.tell([[0.2, 0.5], [0.3, 0.5]], [1.0, 2.0]),
     }
     before, state = path.read_bytes(), _state(optimizer)
@@ -117,11 +121,11 @@ def _no_space() -> int:
 
 def _state(optimizer: Optimizer) -> tuple[Any, ...]:
     h = optimizer.history
-    return (h.space, h.evaluations, h.outside, h.corrections, h.pending, h.given_up, h.best)
+    return (h.space, h.settings, h.evaluations, h.outside, h.corrections, h.pending, h.given_up, h.best)
 
 
 def test_killed_in_the_middle_of_corrections_and_changes_the_last_word_holds(tmp_path: Path) -> None:
-    """A child corrects and changes bounds without end; after each kill all that it had done is there."""
+    """A child corrects and changes bounds and goals without end; after each kill all that it had done is there."""
     path, done = tmp_path / "run.jsonl", tmp_path / "done"
     with Optimizer(WIDE, rng=0, journal=path) as optimizer:
         optimizer.tell([{"a": i / 16, "b": 0.5} for i in range(1, 16)], list(range(15)))
@@ -136,6 +140,7 @@ def test_killed_in_the_middle_of_corrections_and_changes_the_last_word_holds(tmp
                 (tmp_path / "new").write_text(str(start + k))
                 os.replace(tmp_path / "new", done)
                 optimizer.change_space(NARROW if k % 2 else WIDE)
+                optimizer.change_goals(constraints=["a <= 0.6"] if k % 3 else [], maximize=bool(k % 2))
 
     rng = np.random.default_rng(0)
     for _ in range(5):
@@ -192,6 +197,7 @@ def test_a_run_goes_on_after_all_of_this_without_a_point_repeated(tmp_path: Path
         optimizer.correct(2, 50.0)
         optimizer.tell([[0.25, 0.5]], [1.0])
     tcgp.minimize(fun, {"a": (0.0, 1.0), "b": (-1.0, 1.0)}, n_evals=9, **options)
+    tcgp.minimize(fun, WIDE, n_evals=11, constraints=["a + b <= 2"], **options)
     result = tcgp.minimize(fun, WIDE, n_evals=12, **options)
     assert result.nfev == len(calls) == len(set(calls)) == 12
     assert len(result.optimizer.evaluations) == 13

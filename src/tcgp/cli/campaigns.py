@@ -19,6 +19,8 @@ from tcgp.cli.console import UsageError
 from tcgp.cli.spec import Spec
 from tcgp.goals import parameter_names
 from tcgp.optimizer import Campaign, Evaluation, JournalError, JournalInUse, Optimizer, Retry, read_campaign
+from tcgp.record.settings import GOALS
+from tcgp.running.opening import take_goals
 from tcgp.space import Point
 
 __all__ = [
@@ -234,6 +236,8 @@ def open_optimizer(path: str, spec: Spec | None = None, *, reoffer: bool = False
         if exists or spec is None:
             space = None if spec is None else spec.space
             optimizer = _patiently(lambda: Optimizer.resume(path, reoffer=reoffer, space=space))
+            if spec is not None:
+                take_goals(optimizer, spec.settings)
         else:
             optimizer = Optimizer(spec.space, rng=spec.seed, journal=path, **asdict(spec.completed_settings))
         with optimizer:
@@ -245,7 +249,7 @@ def open_optimizer(path: str, spec: Spec | None = None, *, reoffer: bool = False
 
 
 def check_spec(spec: Spec, path: str | os.PathLike[str]) -> None:
-    """Refuse to continue a journal that was begun with another spec; other bounds are no other spec."""
+    """Refuse to continue a journal that was begun with another spec; other bounds and goals are no other spec."""
     campaign = read(path)
     for what, before, now in _differences(spec, campaign):
         names = itertools.chain(["NEW.jsonl"], (f"NEW-{i}.jsonl" for i in itertools.count(2)))
@@ -265,8 +269,8 @@ def _differences(spec: Spec, campaign: Campaign) -> Iterator[tuple[str, object, 
         return
     journaled = asdict(campaign.settings)
     for name, value in asdict(spec.settings).items():
-        by_default = name in ("n_initial", "initial_design") and value is None
-        if journaled[name] != value and not by_default:
+        by_default = name == "initial_design" and value is None
+        if journaled[name] != value and name not in GOALS and not by_default:
             yield f"{name!r}", _as_written(journaled[name]), _as_written(value)
     if spec.seed is not None and campaign.seed != spec.seed:
         yield "'seed'", campaign.seed, spec.seed

@@ -18,6 +18,7 @@ from tcgp.optimizer import Evaluation, History, Optimizer
 from tcgp.programs import Simulator
 from tcgp.programs.crew import outcome_again, run_name
 from tcgp.running.crews import Outcome
+from tcgp.running.opening import take_goals
 
 __all__ = ["keep_spec", "read_again"]
 
@@ -52,6 +53,8 @@ def read_again(spec: Spec, journal: Path, simulator: Simulator, copy: Path) -> N
     if before == places_of(spec.path):
         return
     with open_optimizer(str(journal)) as optimizer:
+        if optimizer.unreadable(spec.settings) is None:  # else the outputs that they need may be found now
+            take_goals(optimizer, spec.settings)
         readings, n_by_hand, n_without_run = _readings(optimizer, simulator, before)
         gone = [] if is_known else [reading for reading in readings if reading.is_gone]
         readings = [reading for reading in readings if reading not in gone]

@@ -18,10 +18,10 @@ from tcgp import __version__
 from tcgp._arrays import is_table
 from tcgp._text import plain
 from tcgp._typing import RandomState
-from tcgp.goals import NOT_FINITE, Goals, describe_point, parameter_names
+from tcgp.goals import NOT_FINITE, describe_point, parameter_names
 from tcgp.optimizer.known import Known, atomic
 from tcgp.record.computing import computing, say_what_differs
-from tcgp.record.events import Asked, Corrected, Enqueued, Event, Retry, SpaceChanged
+from tcgp.record.events import Asked, Corrected, Enqueued, Event, GoalsChanged, Retry, SpaceChanged
 from tcgp.record.file import check_not_rescued
 from tcgp.record.history import Evaluation, History, Proposal, SpaceExhausted
 from tcgp.record.journal import (
@@ -173,17 +173,17 @@ class Optimizer(Known):
     def _begin(self, streams: Streams, history: History, constraints: Sequence[Any]) -> None:
         self.history, self._streams = history, streams
         self._constraints = list(constraints)  # those that are no text
-        self._use(self._new_proposer(history.space, history.goals))
+        self._use(self._new_proposer(history.space, history.settings))
         self.campaign: str | None = uuid.uuid4().hex
         self._n_missing = 0  # constraints that a journal has not kept
         self._journal: Journal | DetachedJournal | None = None
         self._again: deque[int] = deque()  # proposals to offer again, while they are pending
         self.lock = threading.RLock()
 
-    def _new_proposer(self, space: Space, goals: Goals) -> Proposer:
+    def _new_proposer(self, space: Space, settings: Settings) -> Proposer:
         """What will choose points of the space; ValueError for constraints that do not fit it."""
-        known = [*goals.known, *self._constraints]
-        proposer = Proposer(space, self.settings, self.history, self._streams, known)
+        known = [*settings.goals(space).known, *self._constraints]
+        proposer = Proposer(space, settings, self.history, self._streams, known)
         proposer.region  # noqa: B018  (made here, before anything is changed)
         return proposer
 
@@ -474,13 +474,8 @@ class Optimizer(Known):
         if new == self.space:
             return
         self._check_open()
-        event = self.history.settle(SpaceChanged(new))
-        goals, before, last = self.settings.goals(new), self.space, self._proposer
-        proposer = self._new_proposer(new, goals)
-        if proposer.region is not None:
-            proposer.region.check_not_empty()
-        proposer.continue_from(last)
-        self._happen(event, then=lambda: self._use(proposer))
+        event, before = self.history.settle(SpaceChanged(new)), self.space
+        self._change(event, self._new_proposer(new, self.settings))
         n, n_outside = len(self.evaluations), len(self.history.outside)
         logger.warning(
             "the space has changed: %s; of %d evaluations %d lie inside and are used, the others are kept",
@@ -491,6 +486,87 @@ class Optimizer(Known):
                 "points to be evaluated lie outside, and wait for wider bounds: %s",
                 plain(list(map(list, left_out))),
             )
+
+    @atomic
+    def change_goals(
+        self,
+        *,
+        objective: str | Sequence[str] | None = None,
+        constraints: object = None,
+        maximize: bool | str | Sequence[str] | None = None,
+        reference: Mapping[str, float] | None = None,
+        n_initial: int | None = None,
+    ) -> None:
+        """Want something else: another objective, other constraints, or an initial design of another size.
+
+        All that is None stays as it is. Evaluations are read again from all the outputs that were recorded; one that
+        lacks an output counts as failed until the goals do not need it. Pending points that constraints on parameters
+        rule out are given up: they are not offered again, but a value for them is taken. The journal keeps the change.
+
+        Parameters
+        ----------
+        objective : str or list of str, optional
+        constraints : str or sequence of str, optional
+            They take the place of all that are text; the others stay.
+        maximize : bool, str or list of str, optional
+            As in `Optimizer`.
+        reference : mapping, optional
+            As in `Optimizer`; that of other objectives is left behind.
+        n_initial : int, optional
+            Can be changed while the initial design goes on.
+
+        Examples
+        --------
+        >>> import tcgp
+        >>> optimizer = tcgp.Optimizer({"width": (0.0, 1.0)}, objective="mass", rng=0)
+        >>> optimizer.tell([[0.25], [0.75]], [{"mass": 1.0, "stress": 9.0}, {"mass": 2.0, "stress": 3.0}])
+        >>> optimizer.change_goals(constraints="stress <= 5")
+        >>> optimizer.result().fun
+        2.0
+        """
+        before = self.settings
+        if objective is None and (maximize is None or isinstance(maximize, bool)):
+            objective, reference = before.objective, before.reference if reference is None else reference
+        goals = wanted_outputs(objective, before.maximize if maximize is None else maximize, reference)
+        texts, others = split_constraints(before.constraints if constraints is None else constraints)
+        if others:
+            raise ValueError(f"constraints must be strings such as 'stress <= 250', got {plain(others[0])}")
+        self.take_goals(replace(before, **goals, constraints=texts, n_initial=n_initial))
+
+    @atomic
+    def take_goals(self, wanted: Settings) -> None:
+        """Want what other settings say: `change_goals` for all at once, where only a missing size stays as it is."""
+        self._check_open()
+        before = self.settings
+        goals = {**wanted.goals_given, "n_initial": wanted.n_initial or before.n_initial}
+        event = self.history.settle(GoalsChanged(**goals))
+        if event is None:
+            return
+        settings = replace(before, **goals)
+        check_maximizer(settings.maximizer, [*self._constraints, *settings.goals(self.space).known])
+        why = self.unreadable(settings)
+        if why is not None:
+            raise ValueError(f"no evaluation has a value for these goals: {why}")
+        self._change(event, self._new_proposer(self.space, settings))
+        data, changed = self.history.data, {n: new for n, new in goals.items() if new != getattr(before, n)}
+        logger.warning(
+            "the goals have changed: %s; of %d evaluations %d have a value, and %d of them keep all constraints",
+            "; ".join(f"{n} was {plain(getattr(before, n))} and is now {plain(changed[n])}" for n in changed),
+            *(len(data.Y), data.succeeded.sum(), data.feasible.sum()),
+        )
+
+    def unreadable(self, settings: Settings) -> str | None:
+        """Why no evaluation would have a value for other goals, if some have one now; None if that is not so."""
+        done, goals = [e for e in self.evaluations if not e.failed], settings.goals(self.space)
+        reasons = [evaluation.under(goals).reason for evaluation in done]
+        return reasons[0] if reasons and all(reasons) else None
+
+    def _change(self, event: Event | None, proposer: Proposer) -> None:
+        """Let an event happen after which another proposer chooses."""
+        if proposer.region is not None:
+            proposer.region.check_not_empty()
+        proposer.continue_from(self._proposer)
+        self._happen(event, then=lambda: self._use(proposer))
 
     @atomic
     def result(self) -> Result:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tcgp._text import plain
@@ -82,6 +82,24 @@ class Evaluation:
             value, outputs, why = goals.read(x, y, reasons)
         duration = None if seconds is None else float(seconds)
         return cls(x, value, None if value is not None else given or why, duration, outputs=outputs)
+
+    def under(self, goals: Goals) -> Evaluation:
+        """What the evaluation means for other goals: its value is read from all its outputs again.
+
+        Examples
+        --------
+        >>> from tcgp import Space
+        >>> from tcgp.goals import Goals
+        >>> from tcgp.record.evaluation import Evaluation
+        >>> beam = Evaluation.of([0.5], {"mass": 2.0, "stress": 9.0}, goals=Goals(Space([(0, 1)]), "mass"))
+        >>> beam.y, beam.under(Goals(Space([(0, 1)]), "stress")).y
+        (2.0, 9.0)
+        """
+        answer = self.y if self.outputs is None else self.outputs
+        if answer is None:
+            return self
+        value, _, why = goals.read(self.x, answer)
+        return replace(self, y=value, reason=None if value is not None else self.reason or why)
 
     def same_outcome(self, other: Evaluation, *, rounded: bool = False) -> bool:
         """Whether two evaluations of a point agree, or do except for rounding; an output without a value is none."""

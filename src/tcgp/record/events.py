@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from tcgp._text import plain
 from tcgp.record.evaluation import Evaluation, Proposal
-from tcgp.record.settings import check_choice
+from tcgp.record.settings import GOALS, check_choice
 from tcgp.space import Point, Space
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Corrected",
     "Enqueued",
     "Event",
+    "GoalsChanged",
     "Retry",
     "SpaceChanged",
     "Told",
@@ -152,9 +153,30 @@ class SpaceChanged:
         return cls(Space.from_json(item["space"]))
 
 
-Event: TypeAlias = Asked | Told | Corrected | Retry | Enqueued | SpaceChanged
+@dataclass(frozen=True)
+class GoalsChanged:
+    """Something else is wanted from here on: what `tcgp.Optimizer` calls so."""
+
+    kind: ClassVar = "goals"
+    objective: str | tuple[str, ...] | None
+    constraints: tuple[str, ...]
+    maximize: bool | tuple[str, ...]
+    reference: Mapping[str, float] | None
+    n_initial: int | None
+
+    def to_json(self) -> Json:
+        """For a journal."""
+        return {"event": self.kind, **asdict(self)}
+
+    @classmethod
+    def from_json(cls, item: Mapping[str, Any]) -> GoalsChanged:
+        """From a journal."""
+        return cls(**{name: item[name] for name in GOALS})
+
+
+Event: TypeAlias = Asked | Told | Corrected | Retry | Enqueued | SpaceChanged | GoalsChanged
 EVENTS: dict[str, Any] = {
-    event.kind: event for event in (Asked, Told, Corrected, Retry, Enqueued, SpaceChanged)
+    event.kind: event for event in (Asked, Told, Corrected, Retry, Enqueued, SpaceChanged, GoalsChanged)
 }
 
 

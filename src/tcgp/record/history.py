@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from tcgp._typing import FloatArray
 from tcgp.methods.states import check_record
 from tcgp.record.data import Data
 from tcgp.record.evaluation import Evaluation, Proposal
-from tcgp.record.events import Asked, Corrected, Enqueued, Event, Retry, SpaceChanged, Told
+from tcgp.record.events import Asked, Corrected, Enqueued, Event, GoalsChanged, Retry, SpaceChanged, Told
 from tcgp.record.settings import Settings
 from tcgp.space import Point, Space
 
@@ -66,16 +66,18 @@ class History:
         Attempts that failed and were tried again, in order.
     former_spaces : list of Space
         What the space was before it was changed.
+    former_settings : list of Settings
+        What the settings were before the goals were changed.
     evaluations : list of Evaluation
         What was told of points of the space, as it holds now, in the order of the answers.
     outside : list of Evaluation
         What was told of points that do not belong to the space any more, since it was changed.
     queue : list of points
-        Points of the space that the user wants evaluated before any others, whether they have been or not.
+        Points that the user wants evaluated before any others, whether they have been or not.
     pending : dict
         Proposals without an answer, by their number.
     given_up : dict
-        Proposals without an answer that do not belong to the space any more, by their number.
+        Proposals without an answer that a change of the space or of the constraints has ruled out, by their number.
     n_stale : int
         Number of proposals made before the data were last changed: the states of their models are of no use.
     n_elsewhere : int
@@ -88,6 +90,7 @@ class History:
         self.corrections: list[Correction] = []
         self.retries: list[Retry] = []
         self.former_spaces: list[Space] = []
+        self.former_settings: list[Settings] = []
         self.n_elsewhere = 0
         self._told: list[Evaluation] = []  # as they were told, or corrected
         self._enqueued: list[Point] = []
@@ -124,6 +127,11 @@ class History:
                 return Enqueued(tuple(self.space.check(x)))
             case SpaceChanged(space):
                 self._check_parameters(space)
+            case GoalsChanged():
+                settings = replace(self.settings, **asdict(event))
+                settings.goals(self.space)  # refuses what cannot be
+                self._check_size(settings)
+                return None if settings == self.settings else event
         return event
 
     def settle_all(self, told: Iterable[Evaluation]) -> list[Told]:
@@ -170,6 +178,13 @@ class History:
                 self.former_spaces.append(self.space)
                 self.space, self._region, self.n_elsewhere = space, None, len(self.proposals)
                 self._derive()
+            case GoalsChanged():
+                self.former_settings.append(self.settings)
+                known, self._region = [constraint.text for constraint in self.goals.known], None
+                self.settings = replace(self.settings, **asdict(event))
+                self._derive()
+                if known != [constraint.text for constraint in self.goals.known]:
+                    self.n_elsewhere = len(self.proposals)
 
     def _answered(self, evaluation: Evaluation, taken: Collection[int | None]) -> int | None:
         """Number of the proposal that an evaluation answers, which must be the one that it names, if it does."""
@@ -199,6 +214,14 @@ class History:
         before, now = (list(s.names or range(len(s))) for s in (self.space, space))
         if before != now:
             raise ValueError(f"space must have the parameters that it had, {before!r}, got {plain(now)}")
+
+    def _check_size(self, settings: Settings) -> None:
+        """Refuse another size of an initial design that is over."""
+        before, now = self.settings.n_initial, settings.n_initial
+        if before != now and before is not None and len(self) >= before:
+            raise ValueError(
+                f"n_initial must stay {before}, because the initial design is over, got {plain(now)}"
+            )
 
     # ---- what is derived from them ----
 
@@ -230,7 +253,7 @@ class History:
 
     def _add_proposal(self, proposal: Proposal) -> None:
         """A proposal without an answer."""
-        x = self._inside(proposal.x)
+        x = self._wanted(proposal.x)
         if x is None:
             self.given_up[proposal.id] = proposal
         else:
@@ -244,6 +267,8 @@ class History:
             asked = self.pending.pop(evaluation.id, None)
             if asked is not None and asked.x != evaluation.x:
                 self._forget(asked.x)  # what was told is a rounded copy of it: one point, not two
+        if self.former_settings:
+            evaluation = evaluation.under(self.goals)
         x = self._inside(evaluation.x)
         if x is not None:
             evaluation = replace(evaluation, x=x)
@@ -254,7 +279,7 @@ class History:
 
     def _add_queued(self, x: Point) -> None:
         """A point that the user wants."""
-        inside = self._inside(x)
+        inside = self._wanted(x)
         if inside is not None:
             self.queue.append(inside)
 
@@ -264,6 +289,13 @@ class History:
             return tuple(self.space.check(x))
         except ValueError:
             return None
+
+    def _wanted(self, x: Point) -> Point | None:
+        """The point as the space has it; None if it lies outside, or if constraints rule it out by now."""
+        inside = self._inside(x)
+        return (
+            inside if inside is not None and (not self.former_settings or self.goals.allows(inside)) else None
+        )
 
     def restrict(self, region: Region | None) -> None:
         """Count nothing outside the region as good: it has the known constraints that goals cannot express, too."""
@@ -283,7 +315,7 @@ class History:
     @property
     def queue_outside(self) -> list[Point]:
         """Points that the user wants evaluated, and that wait until the space has them again."""
-        return [x for x in self._enqueued if self._inside(x) is None and not self.is_known(x)]
+        return [x for x in self._enqueued if self._wanted(x) is None and not self.is_known(x)]
 
     def n_retries(self, number: int | None) -> int:
         """How many attempts at a proposal failed and were tried again."""

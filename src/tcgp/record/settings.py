@@ -19,6 +19,7 @@ from tcgp.methods.published import check_choices, choices_of
 from tcgp.space import Space
 
 __all__ = [
+    "GOALS",
     "Settings",
     "check_choice",
     "check_maximizer",
@@ -28,6 +29,9 @@ __all__ = [
     "split_constraints",
     "wanted_outputs",
 ]
+
+# Of the settings, those that may change in a run.
+GOALS = ("objective", "constraints", "maximize", "reference", "n_initial")
 
 DESIGNS = ("uniform", "lhs", "sobol", "centre")
 
@@ -168,6 +172,11 @@ class Settings:
         n_initial = self.n_initial or default_size(self.method, n_free, n_evals, n_workers)
         kind = self.initial_design or ("centre" if self.method in PORTFOLIOS else "uniform")
         return replace(self, n_initial=n_initial, initial_design=kind)
+
+    @property
+    def goals_given(self) -> dict[str, Any]:
+        """The settings that may change in a run."""
+        return {name: getattr(self, name) for name in GOALS}
 
     def goals(self, space: Space) -> Goals:
         """What is wanted of the outputs."""

@@ -12,10 +12,10 @@ from tcgp._text import plain
 from tcgp._typing import RandomState
 from tcgp.optimizer.optimizer import Optimizer
 from tcgp.record.journal import JournalError
-from tcgp.record.settings import Settings
+from tcgp.record.settings import GOALS, Settings
 from tcgp.space import Space
 
-__all__ = ["start_or_resume"]
+__all__ = ["start_or_resume", "take_goals"]
 
 
 def start_or_resume(
@@ -35,10 +35,24 @@ def start_or_resume(
     try:
         _check_same_problem(optimizer, space, wanted, rng, journal)
         optimizer.change_space(space)
+        take_goals(optimizer, wanted)
     except BaseException:
         optimizer.close()
         raise
     return optimizer
+
+
+def take_goals(optimizer: Optimizer, wanted: Settings) -> None:
+    """Go on with other goals than those of the journal; JournalError if that cannot be."""
+    try:
+        optimizer.take_goals(wanted)
+    except JournalError:
+        raise
+    except ValueError as error:
+        raise JournalError(
+            f"the journal {str(optimizer.journal)!r} cannot go on with other goals: {error}; choose another file, or "
+            "the same goals"
+        ) from error
 
 
 def _check_same_problem(
@@ -48,11 +62,11 @@ def _check_same_problem(
     rng: RandomState,
     journal: str | os.PathLike[str],
 ) -> None:
-    """Refuse a journal whose parameters, settings or seed are others; what was not asked for is not compared."""
+    """Refuse a journal whose parameters, method or seed are others; what was not asked for is not compared."""
     pairs: list[tuple[str, Any, Any]] = []
     if not _same_parameters(optimizer, space):
         pairs.append(("bounds", optimizer.space, space))
-    names = (field.name for field in fields(Settings))
+    names = (field.name for field in fields(Settings) if field.name not in GOALS)
     pairs += [(name, getattr(optimizer.settings, name), getattr(wanted, name)) for name in names]
     if isinstance(rng, int | np.integer):
         pairs.append(("rng", optimizer.seed, int(rng)))

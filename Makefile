@@ -1,4 +1,4 @@
-# Every target creates the environment it needs; nothing but Python (>= 3.10), git and make is assumed.
+# Every target creates the environment it needs; nothing but Python (>= 3.11), git and make is assumed.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin

@@ -1,6 +1,6 @@
 """The last step before a release: build, install in fresh environments with pip, and try what was installed.
 
-python tools/release_check.py [--pythons 3.10,3.13] [--extras plot,optuna,sklearn]
+python tools/release_check.py [--pythons 3.11,3.13] [--extras plot,optuna,sklearn]
 
 For each Python that is found: the wheel alone, the wheel with the oldest NumPy and SciPy that it allows (where they
 have wheels for that Python), and the wheel with each extra. The sdist is installed once. It takes a minute or two for
@@ -15,17 +15,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 
 from packaging.requirements import Requirement
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 ROOT = Path(__file__).parents[1]
-PYTHONS = "3.10,3.11,3.12,3.13"
+PYTHONS = "3.11,3.12,3.13"
 
 
 def main() -> int:

@@ -92,7 +92,7 @@ def test_a_run_without_a_success_ends_with_exit_code_1(tmp_path, capsys):
     captured = capsys.readouterr()
     assert "best value   none" in captured.out
     assert "8 x exit code 1: boom   (runs 0, 1, 2, 3, 4, 5, 6, 7)" in captured.out
-    assert "fix it and move the journal away" in captured.err
+    assert "give the same command with --retry-failed" in captured.err
     assert captured.err.count("failed: exit code 1: boom") == 5  # the first ones are told at once, not all
     assert not list(tmp_path.glob("spec.tcgp/*.png"))
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import itertools
 import re
+from collections.abc import Collection
 from typing import Any, NoReturn
 
 from tcgp import __version__
+from tcgp._text import did_you_mean
 from tcgp.cli.console import UNUSABLE, complain, parse_duration
 
 __all__ = ["arrange", "build_parser"]
@@ -30,7 +32,7 @@ METHODS = (
 MAIN_EPILOG = """\
 start here:
   tcgp demo                              see what tail calibration gains, in a minute
-  tcgp minimize --example > spec.toml    a spec to fill in: parameters, budget, your command
+  tcgp init                              answer a few questions: they become spec.toml
   tcgp minimize spec.toml                run it; repeat the same command to continue
 
 exit codes:
@@ -191,6 +193,7 @@ def build_parser() -> argparse.ArgumentParser:
         dest="command", metavar="COMMAND", title="commands", parser_class=_Parser
     )
     _add_demo(commands)
+    _add_init(commands)
     _add_minimize(commands)
     _add_ask(commands)
     _add_tell(commands)
@@ -199,11 +202,14 @@ def build_parser() -> argparse.ArgumentParser:
     _add_report(commands)
     _add_diagnose(commands)
     _add_experiment(commands)
+    parser.commands = commands.choices
     return parser
 
 
 class _Parser(argparse.ArgumentParser):
     """A parser that keeps the line breaks of its texts, and does not guess abbreviated options."""
+
+    commands: Collection[str] = ()
 
     def __init__(self, *args: Any, **options: Any) -> None:
         options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
@@ -212,6 +218,8 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one sentence, and where the usage stands."""
+        if unknown := re.match(r"argument COMMAND: invalid choice: '(.*?)' ", message):
+            message = f"there is no command {unknown[1]!r}{did_you_mean(unknown[1], self.commands)}"
         complain(f"{message}; see {self.prog} --help")
         self.exit(UNUSABLE)
 
@@ -235,6 +243,18 @@ def _add_demo(commands: Any) -> None:
     parser.set_defaults(module="tcgp.cli.demo")
 
 
+def _add_init(commands: Any) -> None:
+    parser = commands.add_parser(
+        "init",
+        help="write a spec from the answers to a few questions",
+        description="Ask for the command, its parameters and outputs, and write a spec for tcgp minimize.",
+    )
+    parser.add_argument(
+        "spec", metavar="SPEC.toml", nargs="?", default="spec.toml", help="file to write (default spec.toml)"
+    )
+    parser.set_defaults(module="tcgp.cli.init")
+
+
 def _add_minimize(commands: Any) -> None:
     parser = commands.add_parser(
         "minimize",
@@ -255,6 +275,9 @@ def _add_minimize(commands: Any) -> None:
     parser.add_argument("--no-plots", action="store_true", help="do not draw pictures at the end")
     _add_force(parser)
     parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.add_argument(
+        "--json", action="store_true", help="print the outcome as one JSON object, as tcgp status does"
+    )
     parser.add_argument(
         "--dry-run", action="store_true", help="check the spec and show the first command, without running it"
     )

@@ -42,6 +42,7 @@ from tcgp.cli.console import (
 from tcgp.cli.pictures import can_draw, is_picture, new_figure, save
 from tcgp.cli.report import check_writable
 from tcgp.cli.spec import EXAMPLE, Program, Spec, load_spec, program_of
+from tcgp.cli.status import facts
 from tcgp.optimizer import Campaign, Evaluation, JournalError, Optimizer
 from tcgp.record.file import check_not_rescued
 from tcgp.running.crews import Crew, Terminated
@@ -96,13 +97,20 @@ def run(options: argparse.Namespace) -> int:
         with signals_interrupt(Terminated):
             return try_once(spec, journal, simulator)
     with signals_interrupt(Terminated):
-        result = _minimize(spec, journal, simulator, not options.quiet, options.report)
+        result = _minimize(spec, journal, simulator, not (options.quiet or options.json), options.report)
     campaign = read(journal)
     simulator = replace(simulator, campaign=campaign.header.get("campaign"))
-    for line in _summary(campaign, journal, result, simulator):
-        show(line)
-    if options.report is not None:
-        show(f"report       {relative(options.report)}")
+    if options.json:
+        show(
+            json.dumps(
+                {**facts(campaign), "status": Status(result.status).name.lower(), "message": result.message}
+            )
+        )
+    else:
+        for line in _summary(campaign, journal, result, simulator):
+            show(line)
+        if options.report is not None:
+            show(f"report       {relative(options.report)}")
     if result.status == Status.UNREAD:
         _note_what_was_printed(spec, campaign, simulator)
         note(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-import sys
+import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -23,11 +23,6 @@ from tcgp.record.settings import check_maximizer, split_constraints, wanted_outp
 from tcgp.running.arguments import Limits, point_of_row
 from tcgp.running.retries import Retries
 from tcgp.space import Categorical, Dimension, Integer, Point, Real, Space
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 __all__ = ["EXAMPLE", "Program", "Spec", "load_spec", "places_of", "program_of"]
 
@@ -259,7 +254,7 @@ def load_spec(path: str) -> Spec:
     """
     content = _read(Path(path))
     try:
-        return _spec(Path(path), content)
+        return spec_of(Path(path), content)
     except (ValueError, TypeError) as error:
         raise UsageError(f"in the spec {path!r}: {error}") from None
 
@@ -298,7 +293,8 @@ def _check_integers(item: object) -> None:
             _check_integers(part)
 
 
-def _spec(path: Path, content: Mapping[str, Any]) -> Spec:
+def spec_of(path: Path, content: Mapping[str, Any]) -> Spec:
+    """The spec with this content; ValueError or TypeError if it is none."""
     _check_keys("key", content, KEYS)
     space = _space(content.get("parameters"))
     program, settings = _program(content, space, path.absolute().parent), _settings(content)
@@ -331,7 +327,7 @@ def _space(table: object) -> Space:
         raise ValueError(
             "there are no parameters; add a table [parameters] with lines such as x = {low = 0, high = 1}"
         )
-    dimensions = {name: _dimension(name, item) for name, item in table.items()}
+    dimensions = {name: dimension_of(name, item) for name, item in table.items()}
     if not any(isinstance(item, Mapping) for item in table.values()):
         raise ValueError(
             "there is nothing to search: every parameter is fixed; give one of them low and high"
@@ -339,7 +335,8 @@ def _space(table: object) -> Space:
     return Space(dimensions)
 
 
-def _dimension(name: str, item: object) -> Dimension:
+def dimension_of(name: str, item: object) -> Dimension:
+    """The dimension that a line of [parameters] describes; ValueError with the mend if there is none."""
     label = f"parameter {name!r}"
     if not name or set(name) & set("{}\0") or name == "spec_dir":
         raise ValueError(f"{label} needs another name: one without braces, and not 'spec_dir'")

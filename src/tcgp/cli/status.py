@@ -34,7 +34,7 @@ from tcgp.cli.replacing import check_replaceable
 from tcgp.optimizer import Campaign, Evaluation
 from tcgp.record.file import is_in_use
 
-__all__ = ["run"]
+__all__ = ["facts", "run"]
 
 
 def run(options: argparse.Namespace) -> int:
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
         _write_csv(campaign, options.csv, force=options.force)
     activity = _Activity.of(journal, campaign)
     if options.json:
-        show(json.dumps({**_facts(campaign), **asdict(activity)}))
+        show(json.dumps({**facts(campaign), **asdict(activity)}))
         return DONE
     for line in [*labelled("state", [str(activity)]), *_in_words(campaign)]:
         show(line)
@@ -114,8 +114,8 @@ def _around(campaign: Campaign, evaluation: Evaluation) -> list[str]:
     ]
 
 
-def _facts(campaign: Campaign) -> dict[str, Any]:
-    """The same for machines."""
+def facts(campaign: Campaign) -> dict[str, Any]:
+    """How a campaign stands, for machines: plain numbers, texts, lists and mappings."""
     history, settings = campaign.history, campaign.settings
     best, nearest, data = history.best, history.least_violating, history.data
     some = data.feasible.any()

@@ -74,4 +74,4 @@ def test_progress_in_a_notebook_is_a_bar_of_tqdm(monkeypatch, capsys):
     assert "6/6" in shown
     assert f"best {result.fun:.6g}" in shown
     monkeypatch.delitem(sys.modules, "ipykernel")
-    assert isinstance(progress_of(3, "none"), ProgressLine)
+    assert isinstance(progress_of(3, "none", "x: real"), ProgressLine)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import Bounds
 
+import tcgp
 from tcgp.space import Categorical, Integer, Real, Space
 
 MIXED = Space(
@@ -250,9 +252,38 @@ def test_bad_steps_are_refused(bad: object) -> None:
         Real(0.0, 1.0, step=bad)  # type: ignore[arg-type]
 
 
-def test_steps_do_not_go_with_logarithms() -> None:
-    with pytest.raises(ValueError, match="log=True or a step, not both"):
-        Real(1.0, 2.0, log=True, step=0.1)
+E24 = [10, 11, 12, 13, 15, 16, 18, 20, 22, 24, 27, 30, 33, 36, 39, 43, 47, 51, 56, 62, 68, 75, 82, 91]
+
+
+def test_a_series_of_resistors_is_searched_on_its_own_values() -> None:
+    ohms = [value * 10.0**decade for decade in (1, 2, 3) for value in E24]
+    dimension = Real(1e2, 1e4, choices=ohms, log=True)
+    assert list(dimension.values()) == [value for value in ohms if 1e2 <= value <= 1e4]
+    assert (dimension.low, dimension.high, dimension.size) == (100.0, 10000.0, 49)
+    assert all(dimension.decode(dimension.encode(value)) == value for value in dimension.values())
+    assert dimension.decode((0.5,)) == 1000.0
+    assert dimension.check(4700 * (1 + 1e-12)) == 4700.0
+    with pytest.raises(ValueError, match=r"4600 is not one of the choices; the nearest is 4700\.0"):
+        dimension.check(4600)
+    assert Space.from_json(Space({"R": dimension}).to_json()) == Space({"R": dimension})
+    result = tcgp.minimize(lambda p: abs(p["R"] - 4600.0), {"R": dimension}, n_evals=15, rng=0)
+    assert result.x == {"R": 4700.0}
+
+
+@pytest.mark.parametrize("bad", [[1.0], [1.0, math.inf], "12", [1.0, "x"], 3.0])
+def test_bad_choices_of_a_real_are_refused(bad: Any) -> None:
+    with pytest.raises(ValueError, match="Real needs"):
+        Real(choices=bad)
+
+
+@pytest.mark.parametrize(
+    "dimension", [Real(1.0, 2.0, log=True, step=0.1), Integer(10, 1000, log=True, step=10)]
+)
+def test_steps_go_with_logarithms(dimension: Real | Integer) -> None:
+    values = list(dimension.values())
+    assert [dimension.decode(dimension.encode(value)) for value in values] == values  # type: ignore[arg-type]
+    assert dimension.quantile(0.5) < (dimension.low + dimension.high) / 2
+    assert {dimension.quantile(u) for u in np.linspace(0, 1, 5001)} <= set(values)
 
 
 def test_plain_values_are_fixed_parameters() -> None:

@@ -3,9 +3,32 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection
+import functools
+import inspect
+from collections.abc import Callable, Collection
+from typing import ParamSpec, TypeVar
 
-__all__ = ["did_you_mean", "plain", "printable", "quote", "shorten"]
+__all__ = ["did_you_mean", "plain", "printable", "quote", "shorten", "with_hints"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+OTHER_NAMES = {  # what other tools call arguments
+    "acq_func": "criterion",
+    "acquisition_function": "criterion",
+    "base_estimator": "method",
+    "dimensions": "bounds",
+    "func": "fun",
+    "n_calls": "n_evals",
+    "n_initial_points": "n_initial",
+    "n_jobs": "workers",
+    "n_random_starts": "n_initial",
+    "n_trials": "n_evals",
+    "objective_function": "fun",
+    "pbounds": "bounds",
+    "random_state": "rng",
+    "seed": "rng",
+}
 
 
 def did_you_mean(value: object, choices: Collection[str]) -> str:
@@ -64,3 +87,30 @@ def printable(text: str) -> str:
 def quote(text: str) -> str:
     """Text of a program or of a file between quotation marks: harmless, and short."""
     return repr(printable(shorten(text, 200)))
+
+
+def with_hints(function: Callable[P, R]) -> Callable[P, R]:
+    """Refuse an argument that a function does not have with the name of the one that may have been meant.
+
+    Examples
+    --------
+    >>> import tcgp
+    >>> tcgp.minimize(sum, [(0, 1)], n_calls=5)
+    Traceback (most recent call last):
+    ...
+    TypeError: minimize() has no argument 'n_calls'; did you mean 'n_evals'?
+    """
+    known = list(inspect.signature(function).parameters)
+
+    @functools.wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        for name in kwargs:
+            if name not in known:
+                other = OTHER_NAMES.get(name)
+                other = "space" if other == "bounds" and "space" in known else other
+                hint = f"; did you mean {other!r}?" if other in known else did_you_mean(name, known)
+                place = function.__qualname__.removesuffix(".__init__")
+                raise TypeError(f"{place}() has no argument {name!r}{hint}")
+        return function(*args, **kwargs)
+
+    return checked

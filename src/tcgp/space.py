@@ -14,6 +14,7 @@ A parameter with a single value, a fixed one, takes no coordinate.
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 import numbers
@@ -24,7 +25,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from tcgp._text import plain
+from tcgp._text import plain, shorten
 from tcgp._threads import cached_property
 from tcgp._typing import ArrayLike, FloatArray
 
@@ -61,24 +62,30 @@ class Real:
     log : bool
         Whether equal ratios, rather than equal differences, count as equal steps; needs ``low > 0``.
     step : float, optional
-        Only the values ``low``, ``low + step``, ``low + 2 * step``, ... up to ``high`` are allowed, as exact decimals;
-        not with ``log``.
+        Only the values ``low``, ``low + step``, ``low + 2 * step``, ... up to ``high`` are allowed, as exact decimals.
+    choices : sequence of float, optional
+        Only these values are allowed, such as a series of resistors; the bounds may then be left out.
 
     Examples
     --------
     >>> from tcgp import Real
+    >>> list(Real(choices=[1.0, 2.2, 4.7, 10.0], log=True).values())
+    [1.0, 2.2, 4.7, 10.0]
     >>> Real(1e-4, 1.0, log=True).encode(1e-2)
     (0.5,)
     >>> list(Real(0.0, 0.5, step=0.1).values())
     [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]
     """
 
-    low: float
-    high: float
+    low: float = math.nan
+    high: float = math.nan
     log: bool = False
     step: float | None = None
+    choices: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
+        if self.choices is not None:
+            self._check_choices()
         low, high = _as_float(self.low), _as_float(self.high)
         if low is None or high is None or not math.isfinite(high - low):
             raise ValueError(
@@ -97,11 +104,33 @@ class Real:
                 f"low={plain(self.low)}, high={plain(self.high)}; leave log out"
             )
         step = None if self.step is None else _as_float(self.step)
-        _check_step("Real", self.step, step, high - low, self.log)
+        _check_step("Real", self.step, step, high - low)
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         object.__setattr__(self, "log", bool(self.log))
         object.__setattr__(self, "step", step)
+
+    def _check_choices(self) -> None:
+        """Put the choices in order, those between the bounds; the bounds are the outermost of them."""
+        given = (
+            self.choices if isinstance(self.choices, Iterable) and not isinstance(self.choices, str) else ()
+        )
+        numbers_given = [_as_float(choice) for choice in given]
+        bounds = [_as_float(bound) for bound in (self.low, self.high)]
+        if None in numbers_given or None in bounds or self.step is not None:
+            raise ValueError(
+                f"Real needs a sequence of numbers as choices, and no step, got choices={plain(self.choices)}, "
+                f"step={plain(self.step)}"
+            )
+        low, high = (cast(float, bound) for bound in bounds)
+        allowed = {c for c in cast(list[float], numbers_given) if not (c < low or c > high)}
+        if len(allowed) < 2 or not all(map(math.isfinite, allowed)):
+            raise ValueError(
+                f"Real needs at least two finite choices between its bounds, got {plain(self.choices)}"
+            )
+        object.__setattr__(self, "choices", tuple(sorted(allowed)))
+        object.__setattr__(self, "low", min(allowed))
+        object.__setattr__(self, "high", max(allowed))
 
     def __repr__(self) -> str:
         return _short_repr(self)
@@ -109,7 +138,7 @@ class Real:
     @property
     def continuous(self) -> bool:
         """Whether every number between the bounds is a value."""
-        return self.step is None
+        return self.step is None and self.choices is None
 
     @property
     def width(self) -> int:
@@ -119,6 +148,8 @@ class Real:
     @property
     def size(self) -> float:
         """Number of values."""
+        if self.choices is not None:
+            return len(self.choices)
         return math.inf if self.step is None else _n_steps(self.high - self.low, self.step)
 
     def check(self, value: object) -> float:
@@ -129,9 +160,16 @@ class Real:
             raise ValueError(
                 f"{plain(value)} is not a number between {plain(self.low)} and {plain(self.high)}"
             )
-        if self.step is None:
+        if self.continuous:
             return number
         nearest = self._at(self._place(number))
+        if self.choices is not None:
+            if not math.isclose(
+                number, nearest, abs_tol=0.0 if nearest else ON_STEP * (self.high - self.low)
+            ):
+                raise ValueError(f"{plain(value)} is not one of the choices; the nearest is {nearest!r}")
+            return nearest
+        assert self.step is not None
         if abs(number - nearest) > ON_STEP * self.step:
             raise ValueError(
                 f"{value!r} is not {self.low!r} plus a multiple of the step {self.step!r}; the nearest is {nearest!r}"
@@ -140,7 +178,7 @@ class Real:
 
     def encode(self, value: float) -> tuple[float, ...]:
         """Code of ``value``."""
-        if self.step is not None:
+        if self.step is not None and not self.log:
             return ((self._place(value) + 0.5) / self.size,)
         if self.log:
             low = math.log(self.low)
@@ -153,40 +191,51 @@ class Real:
 
     def quantile(self, u: float) -> float:
         """Value below which lies the share ``u`` of the range."""
-        if self.step is not None:
+        if self.step is not None and not self.log:
             return self._at(_cell(u, int(self.size)))
         if u <= 0.0 or u >= 1.0:  # exact, which the logarithms are not
-            return self.high if u >= 1.0 else self.low
-        if self.log:
+            x = self.high if u >= 1.0 else self.low
+        elif self.log:
             x = math.exp((1.0 - u) * math.log(self.low) + u * math.log(self.high))
         else:
             x = (1.0 - u) * self.low + u * self.high
-        return min(max(x, self.low), self.high)
+        x = min(max(x, self.low), self.high)
+        return x if self.continuous else self._at(self._place(x))
 
     def values(self) -> Iterator[float]:
-        """All values of a parameter with a step, in order."""
-        if self.step is None:
+        """All values of a parameter with a step or with choices, in order."""
+        if self.continuous:
             raise ValueError(f"{self!r} has infinitely many values and cannot be listed")
         return (self._at(i) for i in range(int(self.size)))
 
     def neighbours(self, value: float) -> list[float]:
-        """Values some steps away; none without a step, because reals are searched by gradient."""
-        if self.step is None:
+        """Values some steps away; none without a step or choices, because reals are searched by gradient."""
+        if self.continuous:
             return []
         return [self._at(i) for i in _near(self._place(value), int(self.size))]
 
     def to_json(self) -> dict[str, Any]:
         """Description that `Space.from_json` reads."""
         description = {"type": "real", "low": self.low, "high": self.high, "log": self.log}
+        if self.choices is not None:
+            description["choices"] = list(self.choices)
         return description if self.step is None else {**description, "step": self.step}
 
     def _place(self, value: float) -> int:
-        """Number of the step nearest to ``value``, from 0."""
+        """Number of the allowed value nearest to ``value``, from 0."""
+        if self.choices is not None:
+            scale = math.log if self.log else float
+            after = min(max(bisect.bisect_left(self.choices, value), 1), len(self.choices) - 1)
+            below, above = self.choices[after - 1 : after + 1]
+            value = min(max(value, self.low), self.high)
+            return after - 1 if scale(value) - scale(below) <= scale(above) - scale(value) else after
         assert self.step is not None
         return min(max(round((value - self.low) / self.step), 0), int(self.size) - 1)
 
     def _at(self, i: int) -> float:
-        """Value on step number ``i``: 0.3, and not 0.1 added up three times; a rounded step may not lead outside."""
+        """Value number ``i``: 0.3, and not 0.1 added up three times; a rounded step may not lead outside."""
+        if self.choices is not None:
+            return self.choices[i]
         return min(float(Decimal(repr(self.low)) + i * Decimal(repr(self.step))), self.high)
 
 
@@ -201,7 +250,7 @@ class Integer:
     log : bool
         Whether equal ratios, rather than equal differences, count as equal steps; needs ``low >= 1``.
     step : int, optional
-        Only the values ``low``, ``low + step``, ``low + 2 * step``, ... up to ``high`` are allowed; not with ``log``.
+        Only the values ``low``, ``low + step``, ``low + 2 * step``, ... up to ``high`` are allowed.
 
     Examples
     --------
@@ -230,7 +279,7 @@ class Integer:
         if self.log and low < 1:
             raise ValueError(f"Integer with log=True needs low >= 1, got low={plain(self.low)}")
         step = None if self.step is None else _as_int(self.step)
-        _check_step("Integer", self.step, step, high - low, self.log)
+        _check_step("Integer", self.step, step, high - low)
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         object.__setattr__(self, "log", bool(self.log))
@@ -279,9 +328,10 @@ class Integer:
         """Integer below or at which lies the share ``u`` of the range."""
         if self.log:
             value = round(math.exp(self._log_low + u * (self._log_high - self._log_low)))
+            place = round((value - self.low) / self.step) if self.step else value - self.low
         else:
-            return self.low + (self.step or 1) * _cell(u, int(self.size))
-        return min(max(value, self.low), self.high)
+            place = _cell(u, int(self.size))
+        return self.low + (self.step or 1) * min(max(place, 0), int(self.size) - 1)
 
     def values(self) -> Iterator[int]:
         """All integers, in order."""
@@ -717,6 +767,30 @@ def parameter_names(space: Space) -> tuple[str, ...]:
     return space.names or tuple(f"x{i}" for i in range(len(space)))
 
 
+def described_kinds(space: Space) -> str:
+    """The parameters with their kinds, in one line.
+
+    Examples
+    --------
+    >>> from tcgp import Integer, Space
+    >>> from tcgp.space import described_kinds
+    >>> described_kinds(Space({"x": (0, 5), "n": Integer(1, 8), "alloy": "steel"}))
+    'x: real from 0 to 5, n: integer from 1 to 8, alloy: fixed'
+    """
+    parts = zip(parameter_names(space), space.dimensions, strict=True)
+    return shorten(", ".join(f"{name}: {_described_kind(dimension)}" for name, dimension in parts), 1000)
+
+
+def _described_kind(dimension: Dimension) -> str:
+    if isinstance(dimension, Categorical):
+        return "fixed" if len(dimension.choices) == 1 else f"one of {len(dimension.choices)} choices"
+    kind = "real" if isinstance(dimension, Real) else "integer"
+    words = f"{kind} from {dimension.low:g} to {dimension.high:g}"
+    words += f" in steps of {dimension.step:g}" if dimension.step is not None else ""
+    words += f", {dimension.size} values" if isinstance(dimension, Real) and dimension.choices else ""
+    return words + (", log" if dimension.log else "")
+
+
 def _dimension_from_json(item: Mapping[str, Any]) -> Dimension:
     fields = dict(item)
     kind = {"real": Real, "integer": Integer, "categorical": Categorical}[fields.pop("type")]
@@ -758,12 +832,10 @@ def _is_fixed_float(dimension: Dimension) -> bool:
     )
 
 
-def _check_step(kind: str, given: object, step: float | None, extent: float, log: bool) -> None:
-    """Refuse a step that leaves fewer than two values or too many, or that goes with a logarithmic scale."""
+def _check_step(kind: str, given: object, step: float | None, extent: float) -> None:
+    """Refuse a step that leaves fewer than two values or too many."""
     if given is None:
         return
-    if log:
-        raise ValueError(f"{kind} takes log=True or a step, not both, got step={plain(given)}")
     if step is None or not 0.0 < step <= extent or extent / step >= LARGEST_RANGE:
         raise ValueError(
             f"{kind} needs a step between 0 and high - low = {extent!r}, got step={plain(given)}"

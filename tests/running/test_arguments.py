@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tcgp
 from tcgp import Optimizer, minimize
 from tcgp.cli.console import UsageError
 from tcgp.cli.spec import load_spec
+from tcgp.running.pace import seconds_left
 
 BOX = [(0.0, 1.0), (0.0, 1.0)]
 
@@ -270,3 +272,40 @@ def test_a_time_that_no_clock_can_wait_for_is_as_good_as_none(tmp_path: Path) ->
         assert result.status == 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         assert minimize(lambda x: 1.0, BOX, n_evals=3, rng=0, max_time=1e300, workers=pool).status == 0
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("n_calls", "n_evals"),
+        ("n_trials", "n_evals"),
+        ("random_state", "rng"),
+        ("n_jobs", "workers"),
+        ("acq_func", "criterion"),
+        ("dimensions", "bounds"),
+        ("n_eval", "n_evals"),
+    ],
+)
+def test_names_of_other_tools_are_answered_with_ours(theirs: str, ours: str, tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=f"minimize\\(\\) has no argument '{theirs}'; did you mean '{ours}'"):
+        tcgp.minimize(sum, [(0, 1)], **{"n_evals": 3, theirs: 3})
+    if ours in ("rng", "criterion", "bounds"):
+        name = "space" if ours == "bounds" else ours
+        with pytest.raises(TypeError, match=f"Optimizer\\(\\) has no .*; did you mean '{name}'"):
+            tcgp.Optimizer(**{"space": [(0, 1)], theirs: 3})
+
+
+def test_no_time_is_promised_before_a_model_has_chosen_a_point() -> None:
+    optimizer = tcgp.Optimizer([(0.0, 1.0)], rng=0)
+    for seconds, known in ((0.2, False), (0.2, False), (0.2, False), (0.2, True)):
+        x = optimizer.ask()
+        optimizer.tell(x, x[0] ** 2, seconds=seconds)
+        assert (seconds_left(optimizer.history, 60, 1) is not None) == known
+    left = seconds_left(optimizer.history, 60, 1)
+    assert left is not None
+    assert left > 0.2 * 56
+
+
+def test_the_first_line_of_a_run_lists_the_parameters(capsys: pytest.CaptureFixture[str]) -> None:
+    tcgp.minimize(sum, [(0, 5)], n_evals=2, rng=0, progress=True)
+    assert capsys.readouterr().err.splitlines()[0] == "parameters   x0: real from 0 to 5"

@@ -75,7 +75,8 @@ width = {type = "real", low = 0.1, high = 10.0, log = true}
 layers = {type = "integer", low = 1, high = 8}
 alloy = {type = "categorical", choices = ["steel", "brass", "zinc"]}
 # mesh = {choices = ["coarse", "medium", "fine"], ordered = true}
-# length = {low = 0.0, high = 5.0, step = 0.25}     # only multiples of the step
+# length = {low = 0.0, high = 5.0, step = 0.25}     # only multiples of the step; log = true goes with it
+# mass = {type = "real", choices = [1.0, 2.2, 4.7], log = true}    # only these values, on a logarithmic scale
 # height = 2.5                                      # fixed: the program gets it, and nothing is searched
 
 # Where the value is. By default it is the last number on the last line of standard output.
@@ -120,6 +121,10 @@ ALIASES = {
     "evaluations": "budget",
     "max_evals": "budget",
     "n_trials": "budget",
+    "n_calls": "budget",
+    "n_jobs": "workers",
+    "acq_func": "criterion",
+    "dimensions": "parameters",
     "rng": "seed",
     "random_state": "seed",
     "cmd": "command",
@@ -146,7 +151,7 @@ ALIASES = {
 }
 
 TYPES = {
-    "real": ("low", "high", "log", "step"),
+    "real": ("low", "high", "log", "step", "choices"),
     "integer": ("low", "high", "log", "step"),
     "categorical": ("choices", "ordered"),
 }
@@ -356,8 +361,9 @@ def dimension_of(name: str, item: object) -> Dimension:
         )
     fields = {key: value for key, value in item.items() if key != "type"}
     _check_keys(f"key of {label}", fields, TYPES[kind])
-    for key in TYPES[kind]:
-        if key not in NOT_NEEDED and key not in fields:
+    needed = [key for key in TYPES[kind] if key not in NOT_NEEDED and (kind, key) != ("real", "choices")]
+    for key in needed if kind != "real" or "choices" not in fields else ():
+        if key not in fields:
             raise ValueError(f"{label} has no {key!r}, which a {kind} parameter needs")
     for key in ("log", "ordered"):
         if not isinstance(fields.get(key, False), bool):

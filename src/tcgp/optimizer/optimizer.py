@@ -16,7 +16,7 @@ import numpy as np
 
 from tcgp import __version__
 from tcgp._arrays import is_table
-from tcgp._text import plain
+from tcgp._text import plain, with_hints
 from tcgp._typing import RandomState
 from tcgp.goals import NOT_FINITE, describe_point, parameter_names
 from tcgp.optimizer.known import Known, atomic
@@ -131,6 +131,7 @@ class Optimizer(Known):
     True
     """
 
+    @with_hints
     def __init__(
         self,
         space: object,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcgp._text import plain
+from tcgp._text import plain, with_hints
 from tcgp._typing import RandomState
 from tcgp.goals import NOT_FINITE, SEVERAL_VALUES
 from tcgp.methods.portfolio import turns_of
@@ -41,7 +41,7 @@ from tcgp.running.progress import NotebookBar, ProgressLine, progress_of
 from tcgp.running.retries import Retries
 from tcgp.running.stopping import n_without_improvement, shares_below
 from tcgp.search.proposer import Proposer
-from tcgp.space import Point, Space
+from tcgp.space import Point, Space, described_kinds
 
 if TYPE_CHECKING:
     from tcgp.optimizer.result import Result
@@ -87,6 +87,7 @@ MESSAGES = {
 }
 
 
+@with_hints
 def minimize(
     fun: Callable[[Any], Any],
     bounds: object,
@@ -648,7 +649,8 @@ class _Watchers:
         self._line: ProgressLine | NotebookBar | None = None
         if progress:
             value = "value that keeps all constraints" if optimizer.history.goals.limits else "value"
-            self._line = progress_of(n_evals, f"no {value} yet")
+            first_line = f"parameters   {described_kinds(optimizer.space)}"
+            self._line = progress_of(n_evals, f"no {value} yet", first_line)
             if optimizer.history.evaluations:  # of a resumed run
                 self._show_progress()
 

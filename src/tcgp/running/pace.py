@@ -10,12 +10,14 @@ from tcgp.record.history import History
 __all__ = ["seconds_left"]
 
 RECENT = 20  # evaluations and proposals that tell the pace
+LONG = 30.0  # seconds of an evaluation beside which those of a model do not matter
 
 
 def seconds_left(history: History, n_evals: int, capacity: int) -> float | None:
-    """Seconds until a budget is spent, at the pace of late; None if no evaluation says how long it took.
+    """Seconds until a budget is spent, at the pace of late; None if nobody knows.
 
-    The pace is in the journal, so that it is known right after a resume.
+    The pace is in the journal, so that it is known right after a resume. As long as no model has chosen a point, nobody
+    knows how long that takes: then there is only an estimate if an evaluation takes far longer.
 
     Parameters
     ----------
@@ -38,9 +40,11 @@ def seconds_left(history: History, n_evals: int, capacity: int) -> float | None:
     if evaluating is None:
         return None
     traces = [proposal.trace for proposal in history.proposals[-RECENT:] if proposal.trace is not None]
-    choosing = _recent_mean([(t.get("t_fit") or 0.0) + (t.get("t_maximize") or 0.0) for t in traces]) or 0.0
+    choosing = _recent_mean([(t.get("t_fit") or 0.0) + (t.get("t_maximize") or 0.0) for t in traces])
+    if choosing is None and evaluating < LONG:
+        return None
     n_left = max(n_evals - history.n_done, 0)
-    return n_left * (evaluating / max(min(capacity, n_left), 1) + choosing)
+    return n_left * (evaluating / max(min(capacity, n_left), 1) + (choosing or 0.0))
 
 
 def _recent_mean(values: Sequence[float]) -> float | None:

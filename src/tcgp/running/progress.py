@@ -13,12 +13,14 @@ WIDTH = 24  # of the bar
 SECONDS_BETWEEN_LINES = 10.0  # where the line cannot be rewritten
 
 
-def progress_of(total: int, without_best: str) -> ProgressLine | NotebookBar:
-    """What shows the progress of a run: in a notebook a bar of tqdm, if that is installed, and a line elsewhere."""
+def progress_of(total: int, without_best: str, first_line: str) -> ProgressLine | NotebookBar:
+    """What shows the progress of a run, below a first line: in a notebook a bar of tqdm, if that is installed."""
+    line = ProgressLine(total, without_best=without_best)
+    line.say(first_line)
     if "ipykernel" in sys.modules:
         with contextlib.suppress(ImportError):
             return NotebookBar(total, without_best)
-    return ProgressLine(total, without_best=without_best)
+    return line
 
 
 class NotebookBar:
@@ -97,6 +99,10 @@ class ProgressLine:
         if left is not None and done < self.total:
             parts.append(f"about {_clock(left)} left")
         return "  ".join(parts)
+
+    def say(self, text: str) -> None:
+        """Write a line of its own."""
+        self._write(text + "\n")
 
     def close(self) -> None:
         """Leave the line as it stands and go on below it."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -9,7 +11,7 @@ import numpy as np
 from tcgp._text import plain, shorten
 from tcgp._typing import ArrayLike, Bounds, FloatArray, RandomState
 
-__all__ = ["as_floats", "as_generator", "check_bounds", "is_table", "without_nan"]
+__all__ = ["as_floats", "as_generator", "check_bounds", "check_noise", "is_table", "without_nan"]
 
 
 def check_bounds(bounds: Bounds, dim: int | None = None) -> FloatArray:
@@ -97,3 +99,12 @@ def as_generator(rng: RandomState) -> np.random.Generator:
 def is_table(values: object) -> TypeGuard[Any]:
     """Whether values are a pandas DataFrame, without importing pandas. To go through one gives the names of columns."""
     return all(hasattr(values, name) for name in ("columns", "index", "to_dict"))
+
+
+def check_noise(noise: object, name: str = "noise") -> bool | float:
+    """False, True or a standard deviation; ValueError for anything else."""
+    if isinstance(noise, bool | np.bool_):
+        return bool(noise)
+    if not isinstance(noise, numbers.Real) or not 0.0 < float(noise) < math.inf:
+        raise ValueError(f"{name} must be False, True or a standard deviation above 0, got {plain(noise)}")
+    return float(noise)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 import numpy as np
 
+from tcgp._arrays import check_noise
 from tcgp._text import did_you_mean, plain, shorten
 from tcgp._typing import FloatArray
 from tcgp.expressions import Constraint, Expression, parse_constraint, quote_name
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 Outputs = Mapping[str, float | None]
+Noise = bool | float | Mapping[str, bool | float]
 
 # How reasons begin: of a value that was read and is no result, and of a function with several objectives.
 NOT_FINITE = "the value is "
@@ -51,12 +53,15 @@ class Quantity:
         Of outputs and parameters; None for the one value that is optimized.
     bound : float or None
         The limit on ``sign * expression``, which is kept where the quantity is at most 0; None for an objective.
+    noisy : bool
+        Whether evaluations of it have noise.
     """
 
     text: str
     sign: float = 1.0
     expression: Expression | None = None
     bound: float | None = None
+    noisy: bool = False
 
     @property
     def names(self) -> frozenset[str]:
@@ -164,6 +169,8 @@ class Goals:
         Whether large values of the objective are good; of several objectives, those of which they are.
     reference : mapping, optional
         Of several objectives, values beyond which nothing counts.
+    noise : bool, float or mapping
+        Whether outputs have noise: False, True (to be learned) or its standard deviation; of all, or by their names.
 
     Attributes
     ----------
@@ -194,8 +201,9 @@ class Goals:
         constraints: Sequence[str] = (),
         maximize: bool | Collection[str] = False,
         reference: Mapping[str, float] | None = None,
+        noise: Noise = False,
     ) -> None:
-        self.space, self.objective, self.maximize = space, objective, maximize
+        self.space, self.objective, self.maximize, self.noise = space, objective, maximize, noise
         self.known: list[Constraint] = []
         self.limits: list[Quantity] = []
         parameters = parameter_names(space)
@@ -232,6 +240,94 @@ class Goals:
                 f"optimize, got None{hint}"
             )
         self.outputs = tuple(self.needed())
+        self._check_noise()
+        self.objectives = [self._with_noise(quantity) for quantity in self.objectives]
+        self.limits = [self._with_noise(quantity) for quantity in self.limits]
+
+    def _check_noise(self) -> None:
+        if not isinstance(self.noise, Mapping):
+            check_noise(self.noise)
+        else:
+            for name, value in self.noise.items():
+                if name not in self.outputs:
+                    wanted = ", ".join(map(repr, self.outputs)) or "none: objective must name one"
+                    raise ValueError(
+                        f"noise must name outputs in use ({wanted}), got {plain(name)}"
+                        f"{did_you_mean(name, self.outputs)}"
+                    )
+                check_noise(value, f"noise of {name!r}")
+        if self.has_several and self.noise:
+            raise ValueError(f"noise must be False with several objectives, got {plain(self.noise)}")
+
+    def _with_noise(self, quantity: Quantity) -> Quantity:
+        return replace(quantity, noisy=any(self.noise_of(name) for name in self._outputs_of(quantity)))
+
+    @property
+    def noisy(self) -> bool:
+        """Whether any of the quantities has noise: points may then be evaluated again."""
+        return any(quantity.noisy for quantity in self.quantities)
+
+    def noise_of(self, output: str | None) -> bool | float:
+        """What is known of the noise of an output, or of the value that has no name."""
+        return self.noise.get(output or "", False) if isinstance(self.noise, Mapping) else self.noise
+
+    def _outputs_of(self, quantity: Quantity, available: Collection[str] = ()) -> list[str | None]:
+        """The outputs from which a quantity is computed; None is a value without a name."""
+        if quantity.is_limit:
+            return [name for name in self.outputs if name in quantity.names]
+        return [*self.outputs_of_objectives(available).get(quantity.text, [None])]
+
+    def deviations(self, x: Point, y: float | None, outputs: Outputs | None, sd: float | None) -> list[float]:
+        """Standard deviations of the noise of the quantities at an evaluation: 0 if exact, NaN if not known.
+
+        That of an output ``mass`` is the output ``mass_sd`` if there is one, and else what was said of all
+        evaluations. To a quantity of several outputs, errors contribute in proportion to its slopes.
+
+        Parameters
+        ----------
+        x, y, outputs
+            See `values`.
+        sd : float or None
+            Of ``y``, if it has no name.
+
+        Examples
+        --------
+        >>> from tcgp import Space
+        >>> from tcgp.goals import Goals
+        >>> goals = Goals(Space([(0, 1)]), "gain", ["2 * stress <= 250"], noise={"gain": True, "stress": 1.5})
+        >>> goals.deviations((0.5,), 3.0, {"gain": 3.0, "gain_sd": 0.1, "stress": 240.0}, None)
+        [0.1, 3.0]
+        """
+        if y is None:
+            return [math.nan] * len(self.quantities)
+        numbers = self._numbers(x, outputs or {})
+        return [self._deviation(quantity, y, numbers, outputs or {}, sd) for quantity in self.quantities]
+
+    def _deviation(
+        self,
+        quantity: Quantity,
+        y: float,
+        numbers: Mapping[str, FloatArray],
+        outputs: Outputs,
+        sd: float | None,
+    ) -> float:
+        """The noise of a quantity at an evaluation."""
+
+        def read(numbers: Mapping[str, FloatArray]) -> float:
+            formula = None if quantity.is_limit else self._expressions.get(quantity.text)
+            return quantity.read(y, numbers) if formula is None else _value(quantity.text, formula, numbers)
+
+        square = 0.0
+        for name in self._outputs_of(quantity, outputs):
+            noise, own = self.noise_of(name), sd if name is None else outputs.get(f"{name}_sd")
+            if noise is False:
+                continue
+            own = own if own is not None and own > 0.0 else math.nan if noise is True else noise
+            if name is not None and name in numbers:
+                low, high = (read({**numbers, name: numbers[name] + step}) for step in (-own, own))
+                own = 0.5 * (high - low)
+            square += own**2
+        return math.sqrt(square)
 
     @property
     def has_several(self) -> bool:

@@ -135,6 +135,11 @@ class Model:
         return self.interpolator.lengthscales_
 
     @property
+    def noise(self) -> float:
+        """Standard deviation of the noise of a typical evaluation, in the units of y; 0 for exact ones."""
+        return self.interpolator.noise_
+
+    @property
     def state(self) -> dict[str, Any]:
         """Start of the next fit, as plain JSON: lengthscales (and nugget, if fitted), curvature and threshold."""
         state = {

@@ -68,6 +68,8 @@ class Interpolator:
     variance: float | None = None
     nugget: float | None = 0.0
 
+    noise_: float = 0.0  # standard deviation of an evaluation, in the units of y
+
     _exact = "values of y"  # those taken as they are, in words
 
     def __init__(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 import math
-import numbers
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tcgp._arrays import check_bounds
+from tcgp._arrays import check_bounds, check_noise
 from tcgp._text import plain
 from tcgp._threads import single_threaded
 from tcgp._typing import ArrayLike, Bounds, FloatArray, IntArray
@@ -20,7 +19,7 @@ from tcgp.gp.posterior import Factorization, Posterior, factorize
 from tcgp.gp.selection import LONGEST, SHORTEST, select_lengthscales, selection_prior
 from tcgp.gp.units import Units, check_data, check_points
 
-__all__ = ["NoisyGaussianProcess", "NoisyLikelihood", "Repeats", "check_noise"]
+__all__ = ["NoisyGaussianProcess", "NoisyLikelihood", "Repeats"]
 
 if TYPE_CHECKING:
     from typing import Self
@@ -338,7 +337,7 @@ class NoisyGaussianProcess(Interpolator):
         return other
 
     @property
-    def noise_(self) -> float:
+    def noise_(self) -> float:  # type: ignore[override]
         """See the class."""
         return math.sqrt(self.nugget_ * self.posterior_.variance) * self.units_.y_unit
 
@@ -354,15 +353,6 @@ class NoisyGaussianProcess(Interpolator):
         if self.noise is not True:
             known = np.where(np.isnan(known), float(self.noise), known)
         return None if np.isnan(known).all() else known
-
-
-def check_noise(noise: object, name: str = "noise") -> bool | float:
-    """False, True or a standard deviation; ValueError for anything else."""
-    if isinstance(noise, bool | np.bool_):
-        return bool(noise)
-    if not isinstance(noise, numbers.Real) or not 0.0 < float(noise) < math.inf:
-        raise ValueError(f"{name} must be False, True or a standard deviation above 0, got {plain(noise)}")
-    return float(noise)
 
 
 def _sums(groups: IntArray, values: FloatArray) -> FloatArray:

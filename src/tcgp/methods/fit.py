@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tcgp import calibration
-from tcgp._arrays import as_generator, check_bounds
+from tcgp._arrays import as_generator, check_bounds, check_noise
 from tcgp._quantiles import quantile
 from tcgp._text import plain
 from tcgp._typing import ArrayLike, Bounds, FloatArray, RandomState
@@ -19,6 +19,7 @@ from tcgp.gp import GaussianProcess, LeaveOneOut, RelaxedGaussianProcess
 from tcgp.gp.additive import AdditiveGaussianProcess
 from tcgp.gp.descent import unpack
 from tcgp.gp.interpolator import Interpolator
+from tcgp.gp.noise import NoisyGaussianProcess
 from tcgp.gp.rotated import RotatedGaussianProcess
 from tcgp.gp.units import Units, check_data
 from tcgp.laws import Law, Normal
@@ -31,6 +32,7 @@ from tcgp.methods.portfolio import (
     interpolating,
     member_options,
     members_of,
+    noisy_member,
     options_of,
 )
 from tcgp.methods.published import check_choices, choices_of
@@ -52,6 +54,14 @@ _NEGLIGIBLE = 1e-8
 _OTHER_COVARIANCES = {"additive": AdditiveGaussianProcess, "rotated": RotatedGaussianProcess}
 
 
+@dataclass(frozen=True)
+class Noise:
+    """Of evaluations: True or a standard deviation, and that of each where it is known."""
+
+    sd: bool | float
+    of_each: ArrayLike | None
+
+
 def fit_model(
     X: ArrayLike,
     y: ArrayLike,
@@ -61,9 +71,11 @@ def fit_model(
     rng: RandomState = None,
     state: Mapping[str, Any] | None = None,
     level: float | None = None,
+    noise: bool | float = False,
+    sd: ArrayLike | None = None,
     **options: Any,
 ) -> Model:
-    """Fit one of the named predictive models to exact evaluations.
+    """Fit one of the named predictive models to exact evaluations, or to noisy ones.
 
     Parameters
     ----------
@@ -90,6 +102,13 @@ def fit_model(
         The value at which decisions are taken: the limit of a constraint, or the best value that keeps all limits. The
         smallest value of y by default. Levels of quantiles (``delta``, and where values are relaxed) then refer to the
         values above it: with a share p of y below ``level``, ``delta`` stands for ``p + (1 - p) delta``.
+    noise : bool or float
+        False: evaluations are exact. True: they have independent normal noise, whose standard deviation is learned. A
+        number: that is known, in the units of y. Points may then have several values. Predictions are about the
+        function without noise. Only for ``"gp"`` and ``"auto"``, which then is a GP with pooled lengthscales.
+    sd : (n,) array, optional
+        Standard deviation of the noise of each value, where it is known; NaN stands for ``noise`` if that is a number,
+        and else for the typical one of those given.
     **options
         Options of the method. All have ``delta``, ``p_min``, ``w_max`` and ``smoothness``. All but ``"auto"`` have
         ``shortest`` and ``longest``; of these, all but ``"tcgp-additive"`` and ``"tcgp-rotated"`` have ``selection``.
@@ -120,6 +139,10 @@ def fit_model(
     check_state(state, X.shape[1])
     if level is not None and (not isinstance(level, numbers.Real) or math.isnan(level)):
         raise ValueError(f"level must be a number or None, got {plain(level)}")
+    if check_noise(noise) or sd is not None:
+        member = noisy_member(method)
+        given = member_options(method, member, options)
+        return _fit(X, y, member.method, box, rng, state, level, given, Noise(noise or True, sd))
     if method in PORTFOLIOS:
         return _fit_best_member(X, y, method, box, rng, state, level, options)
     return _fit(X, y, method, box, rng, state, level, options)
@@ -249,11 +272,12 @@ def _fit(
     state: Mapping[str, Any] | None,
     level: float | None,
     options: Mapping[str, Any],
+    noise: Noise | None = None,
 ) -> Model:
     """The model of a single method."""
     recipe = RECIPES[method]
     settings = check_options(method, recipe.options, options)
-    interpolator, n_selected = _fit_interpolator(recipe, settings, X, y, bounds, state or {}, level)
+    interpolator, n_selected = _fit_interpolator(recipe, settings, X, y, bounds, state or {}, level, noise)
     model = calibrate(interpolator, method, rng=rng, state=state, level=level, **options)
     return replace(model, n_selected=n_selected)
 
@@ -288,6 +312,7 @@ def _fit_interpolator(
     bounds: FloatArray | None,
     state: Mapping[str, Any],
     level: float | None,
+    noise: Noise | None,
 ) -> tuple[Interpolator, int]:
     """Fit from the warm lengthscales; cold if there are none, and look around now and then.
 
@@ -297,6 +322,12 @@ def _fit_interpolator(
     def fit(start: ArrayLike | None = None, **search: bool) -> Interpolator:
         names = ("smoothness", "selection", "shortest", "longest")
         given = {name: settings[name] for name in names if name in settings}
+        curvature = unpack(state.get("curvature", ()))
+        if noise is not None:
+            noisy = NoisyGaussianProcess(noise.sd, **given)
+            return noisy.fit(
+                X, y, sd=noise.of_each, bounds=bounds, start=start, curvature=curvature, **search
+            )
         interpolator: Interpolator
         if recipe.covariance != "product":
             interpolator = _OTHER_COVARIANCES[recipe.covariance](**given)
@@ -307,14 +338,13 @@ def _fit_interpolator(
             interpolator = RelaxedGaussianProcess(threshold, **given)
         else:
             interpolator = GaussianProcess(**given, nugget=None if recipe.learns_nugget else 0.0)
-        curvature = unpack(state.get("curvature", ()))
         return interpolator.fit(X, y, bounds=bounds, start=start, curvature=curvature, **search)
 
     n, choices = len(y), choices_of(settings)
     start = state.get("lengthscales" if recipe.covariance == "product" else "kernel")
     if start is None:
         return fit(), n
-    if recipe.learns_nugget:
+    if recipe.learns_nugget or noise is not None:
         start = [*start, state["nugget"]]
     before = state.get("n", n - 1)
     if n - before < (n - _REFIT_FROM) // _REFIT_STEP and not choices.always_refits:

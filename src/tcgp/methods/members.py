@@ -110,6 +110,7 @@ class Members:
         seed: np.random.SeedSequence,
         level: float | None = None,
         n: int | None = None,
+        sd: FloatArray | None = None,
     ) -> tuple[Model, State | None]:
         """The model whose turn it is.
 
@@ -126,6 +127,8 @@ class Members:
             The value at which decisions are taken, see `tcgp.fit_model`.
         n : int, optional
             Number of data of the run, if these are only a part of them.
+        sd : array of shape (m,), optional
+            Noise of the values, NaN where it is not known: see `tcgp.fit_model`. None for exact ones.
 
         Returns
         -------
@@ -143,7 +146,7 @@ class Members:
         compared = ready | {first for first, *_ in turns}
         numbers = [i for i in candidates(self.method, due, self._last_leads(n)) if i in compared]
         due = tuple(i for i in due if i in ready) or turns[0]
-        fit = partial(self.fit_member, X=X, y=y, seed=seed, level=level, n=n)
+        fit = partial(self.fit_member, X=X, y=y, seed=seed, level=level, n=n, sd=sd)
         number, models, found = due[0], {}, {}
         if len(numbers) > 1:
             best = float(y.min()) if level is None else level
@@ -178,7 +181,7 @@ class Members:
             return None
         n, member, model = self.last.n, self.last.member, self.last.model
         seen = compress(y, y[:n], self.last.share) if member.compressed else y
-        new = fresh_rows(X[n:], model.X)
+        new = fresh_rows(X[n:], model.X) | (model.noise > 0.0)
         return model.condition(X[n:][new], seen[n:][new]) if new.any() else model
 
     def fit_member(
@@ -189,6 +192,7 @@ class Members:
         seed: np.random.SeedSequence,
         level: float | None = None,
         n: int | None = None,
+        sd: FloatArray | None = None,
     ) -> Model:
         """The model of a member, fitted to these data."""
         n = len(y) if n is None else n
@@ -203,6 +207,8 @@ class Members:
                     rng=np.random.default_rng(seed),
                     state=self.last_state(number, before=n),
                     level=level,
+                    noise=sd is not None,
+                    sd=sd,
                     **member_options(self.method, member, self.options),
                 )
             self._latest[number] = (n, model)

@@ -31,6 +31,7 @@ __all__ = [
     "leads_of",
     "member_options",
     "members_of",
+    "noisy_member",
     "options_of",
     "preferred",
     "turns_of",
@@ -92,12 +93,15 @@ class Portfolio:
         is, with the same meaning.
     compares : bool
         Whether members leave their turn to another that predicts better.
+    noisy : Member or None
+        The one for noisy evaluations, if there is one: it keeps the turn.
     """
 
     members: tuple[Member, ...]
     turns: tuple[tuple[int, ...], ...]
     options: Mapping[str, Option]
     compares: bool = True
+    noisy: Member | None = None
 
 
 PORTFOLIOS: dict[str, Portfolio] = {
@@ -113,6 +117,7 @@ PORTFOLIOS: dict[str, Portfolio] = {
             Member("tcgp-rotated", compressed=True, handicap=10.0),
         ),
         turns=((0, 5), (1,), (2,), (3, 4)),
+        noisy=Member("gp", {"selection": "pooled", "shortest": None}),
         options={**SHARED, **{name: RECIPES["tcgp"].options[name] for name in ("search", "rule")}},
     ),
     # What "auto" is with several objectives. Low values are all up to the reference there, and laws calibrated below it
@@ -130,6 +135,7 @@ PORTFOLIOS: dict[str, Portfolio] = {
 }
 
 METHODS = (*RECIPES, "auto")  # the names that a user may give
+NOISY = ("gp",)  # recipes that know of noise
 
 
 def check_method(method: object) -> None:
@@ -176,6 +182,24 @@ def members_of(method: str) -> tuple[Member, ...]:
 def for_several(method: str) -> str:
     """The method that models each of several objectives."""
     return "auto-front" if method == "auto" else method
+
+
+def noisy_member(method: str) -> Member:
+    """What a method does with noisy evaluations; ValueError for one that knows of none.
+
+    Examples
+    --------
+    >>> from tcgp.methods.portfolio import noisy_member
+    >>> noisy_member("auto").method
+    'gp'
+    """
+    member = PORTFOLIOS[method].noisy if method in PORTFOLIOS else Member(method)
+    if member is None or member.method not in NOISY:
+        known = [name for name in METHODS if name in PORTFOLIOS or name in NOISY]
+        raise ValueError(
+            f"method must be one of {', '.join(map(repr, known))} for noisy evaluations, got {plain(method)}"
+        )
+    return member
 
 
 def turns_of(method: str) -> tuple[tuple[int, ...], ...]:

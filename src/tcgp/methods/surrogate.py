@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from tcgp._typing import FloatArray
+from tcgp.gp.units import fresh_rows
 from tcgp.methods.members import Fit, Members, State
+from tcgp.methods.portfolio import member_options, noisy_member
 from tcgp.methods.scales import AS_IT_IS, scales_of
 from tcgp.models import Model
 
@@ -20,6 +22,9 @@ __all__ = ["Surrogate"]
 GROWTH = 0.1
 # By how much, in log units, the data must be likelier on another scale than as they are.
 HANDICAP = 1.0
+# By how much they must be likelier with noise, unless repeats differ: a short lengthscale looks like noise.
+HANDICAP_OF_NOISE = 2.0
+NOISY, NOISELESS = "noisy", "noiseless"  # names under which states of these two models are kept
 
 
 class Surrogate:
@@ -29,12 +34,17 @@ class Surrogate:
     values left out are likeliest. A model says how likely they are on its scale; times the slope of the scale that is
     a density of the values as they are.
 
+    A quantity that may be noisy is modelled with noise, as it is, wherever its data speak for noise: it is known, or
+    repeats differ, or the data are likelier with it. Else the quantity is modelled as an exact one.
+
     Parameters
     ----------
     method : str
     options : mapping
     bound : float or None
         The limit, if there is one.
+    noisy : bool
+        Whether the quantity may be noisy.
 
     Attributes
     ----------
@@ -56,8 +66,10 @@ class Surrogate:
     (Scale(name='log', unit=250.0), True)
     """
 
-    def __init__(self, method: str, options: Mapping[str, Any], bound: float | None = None) -> None:
-        self.method, self.options, self.bound = method, dict(options), bound
+    def __init__(
+        self, method: str, options: Mapping[str, Any], bound: float | None = None, noisy: bool = False
+    ) -> None:
+        self.method, self.options, self.bound, self.noisy = method, dict(options), bound, noisy
         self.states: list[tuple[int, State]] = []
         self.scale = AS_IT_IS
         self._members: dict[str, Members] = {}  # by the name of the scale
@@ -77,9 +89,13 @@ class Surrogate:
         seed: np.random.SeedSequence,
         level: float | None = None,
         n: int | None = None,
+        sd: FloatArray | None = None,
     ) -> tuple[Model, State | None]:
         """The model on the scale that suits the data best, and the record of its fit: see `Members.fit`."""
         n, level = len(y) if n is None else n, level if self.bound is None else 0.0
+        model, found = self._with_noise(X, y, sd, seed, n) if self.noisy else (None, [])
+        if model is not None:
+            return model, _record(n, found)
         scales = {"plain": AS_IT_IS} if self.bound is None else scales_of(X, y, self.bound)
         names = self._in_question(scales, n)
         models, states, scores = {}, {}, {}
@@ -92,10 +108,23 @@ class Surrogate:
         best = max(names, key=scores.__getitem__) if len(names) > 1 else names[0]
         self.scale, self._chosen = scales[best], self._members[best]
         new = [state for name in names if name != best for state in states[name]] + states[best]
-        if not new:
-            return models[best], None
-        *rivals, state = new
-        return models[best], {"n": n, "state": state, **({"rivals": rivals} if rivals else {})}
+        return models[best], _record(n, found + new)
+
+    def _with_noise(
+        self, X: FloatArray, y: FloatArray, sd: FloatArray | None, seed: np.random.SeedSequence, n: int
+    ) -> tuple[Model | None, list[State]]:
+        """The model with noise, None if the data do not speak for noise; and new states."""
+        sd = np.full(len(y), np.nan) if sd is None else sd
+        noisy, states = self.on_scale(NOISY), []
+        model, record = noisy.fit(X, y, turn=0, seed=seed, n=n, sd=sd)
+        if np.isnan(sd).all() and not _repeats_differ(X, y):
+            rival, of_rival = self.on_scale(NOISELESS).fit(X, y, turn=0, seed=seed, n=n)
+            states = _states(NOISELESS, of_rival)
+            gain = model.interpolator.log_likelihood_ - rival.interpolator.log_likelihood_
+            if not gain > HANDICAP_OF_NOISE:
+                return None, _states(NOISY, record) + states
+        self.scale, self._chosen = AS_IT_IS, noisy
+        return model, states + _states(NOISY, record)
 
     def remember(self, record: Mapping[str, Any] | None) -> None:
         """Add the states of a fit that a journal has recorded."""
@@ -113,13 +142,18 @@ class Surrogate:
 
     def on_scale(self, name: str = "plain") -> Members:
         """Fits on the scale of this name."""
-        members = self._members.setdefault(name, Members(self.method, self.options))
+        method, options = self.method, self.options
+        if name in (NOISY, NOISELESS):
+            member = noisy_member(method)
+            method, options = member.method, member_options(method, member, options)
+        members = self._members.setdefault(name, Members(method, options))
         members.states = [(n, state) for n, state in self.states if _scale_of(state) == name]
         return members
 
     def _in_question(self, scales: Collection[str], n: int) -> list[str]:
         """Names of the scales to compare: that of the last fit to fewer data, if these have hardly grown since."""
-        earlier = [(m, _scale_of(state)) for m, state in self.states if m < n]
+        kept = ((m, _scale_of(state)) for m, state in self.states if m < n)
+        earlier = [(m, name) for m, name in kept if name not in (NOISY, NOISELESS)]
         compared = [m for (m, name), (k, other) in itertools.pairwise(earlier) if m == k and name != other]
         if earlier and earlier[-1][1] in scales and compared and n < (1.0 + GROWTH) * max(compared):
             return [earlier[-1][1]]
@@ -136,6 +170,20 @@ def _log_score(model: Model, log_slopes: FloatArray) -> float:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         score = float(np.sum(model.law.logpdf(loo.residuals) - np.log(loo.sd) + log_slopes))
     return score if math.isfinite(score) else -math.inf
+
+
+def _repeats_differ(X: FloatArray, y: FloatArray) -> bool:
+    """Whether one point has two different values."""
+    new = fresh_rows(np.column_stack([X, y]), np.empty((0, X.shape[1] + 1)))
+    return int(new.sum()) > int(fresh_rows(X, np.empty((0, X.shape[1]))).sum())
+
+
+def _record(n: int, states: list[State]) -> State | None:
+    """The record of a fit to n data, the chosen state last; None if no state is new."""
+    if not states:
+        return None
+    *rivals, state = states
+    return {"n": n, "state": state, **({"rivals": rivals} if rivals else {})}
 
 
 def _states(name: str, record: State | None) -> list[State]:

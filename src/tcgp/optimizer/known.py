@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from tcgp._text import plain
+from tcgp._threads import single_threaded
 from tcgp.record.history import Evaluation, History, Proposal
 from tcgp.record.settings import Settings, check_choice
 from tcgp.record.streams import Streams
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from tcgp.methods.surrogate import Surrogate
     from tcgp.models import Model
     from tcgp.region import Region
+    from tcgp.search.acquisition import Models
 
 __all__ = ["Known", "atomic"]
 
@@ -130,10 +132,19 @@ class Known:
         """
         if not isinstance(improvement, numbers.Real) or math.isnan(improvement):
             raise ValueError(f"improvement must be a number, got {plain(improvement)}")
-        if not self.history.data.feasible.any() or not self.history.data.has_contrast:
+        if not self.history.data.succeeded.any() or not self.history.data.has_contrast:
             return None
         acquisition = self._proposer.acquisition
         return acquisition.share_below(acquisition.updated() or acquisition.fit()[0], improvement)
+
+    @property
+    @atomic
+    def smoothed(self) -> Models | None:
+        """Models of all evaluations, and what they say of these; None where no noise is seen."""
+        if not self.history.goals.noisy or not self.history.data.has_contrast:
+            return None
+        models = single_threaded(self._proposer.acquisition.fit)()[0]
+        return models if models.noisy else None
 
     def fit_model(self, objective: str | None = None) -> Model:
         """Fit the method of this run to all evaluations; the model takes points as `tell` does.
@@ -168,12 +179,15 @@ class Known:
             check_choice("objective", objective, objectives)
         j, quantity = objectives[objective or next(iter(objectives))]
         rows = data.distinct
+        noisy = self.smoothed is not None
         model = fit_model(
             data.U[rows],
             data.Y[rows, j],
             self.settings.method,
             bounds=box,
             rng=self.seed,
+            noise=noisy,
+            sd=data.sd[rows, 0] if noisy else None,
             **self.settings.options,
         )
         return model.over(self.space, negated=quantity.sign < 0.0)

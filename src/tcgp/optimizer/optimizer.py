@@ -18,7 +18,7 @@ from tcgp import __version__
 from tcgp._arrays import is_table
 from tcgp._text import plain, with_hints
 from tcgp._typing import RandomState
-from tcgp.goals import NOT_FINITE, describe_point, parameter_names
+from tcgp.goals import NOT_FINITE, Noise, describe_point, parameter_names
 from tcgp.optimizer.known import Known, atomic
 from tcgp.record.computing import computing, say_what_differs
 from tcgp.record.events import Asked, Corrected, Enqueued, Event, GoalsChanged, Retry, SpaceChanged
@@ -110,6 +110,11 @@ class Optimizer(Known):
     reference : mapping, optional
         Of several objectives, or some of them, values beyond which a point is of no use, ``{"mass": 40.0}``. By
         default a tenth of the front's range beyond its worst value.
+    noise : bool, float or mapping
+        Whether evaluations scatter. False: they are exact. True: by normal noise, whose standard deviation is learned.
+        A number: that is known. A mapping from outputs to these, if there are several; one that it does not mention is
+        exact. An evaluation may say its own: see `tell`, or as an output ``"mass_sd"`` beside ``"mass"``. A point may
+        then be evaluated more than once, and `result` predicts the value without noise.
 
     Attributes
     ----------
@@ -149,6 +154,7 @@ class Optimizer(Known):
         epsilon: float = 0.1,
         options: Mapping[str, Any] | None = None,
         reference: Mapping[str, float] | None = None,
+        noise: Noise = False,
     ) -> None:
         parameters = Space(space)
         texts, others = split_constraints(constraints)
@@ -162,6 +168,7 @@ class Optimizer(Known):
             maximizer=maximizer,
             epsilon=epsilon,
             options={} if options is None else options,
+            noise=noise,
         )
         history = History(parameters, settings.completed(parameters))
         check_maximizer(settings.maximizer, [*others, *history.goals.known])
@@ -300,13 +307,16 @@ class Optimizer(Known):
         return [self.space.as_named(proposal.x) for proposal in proposals]
 
     @atomic
-    def propose(self) -> Proposal:
-        """Next point to evaluate, with its number and where it comes from: `ask` for the curious."""
+    def propose(self, *, repeat: bool = False) -> Proposal:
+        """Next point to evaluate, with its number and where it comes from: `ask` for the curious.
+
+        With ``repeat`` it is the evaluated point of which one more evaluation tells most, where there is noise.
+        """
         self._check_open()
         if self._n_missing:
             raise _not_kept(self._n_missing)
         if not self.reoffered:
-            proposal = self._proposer.propose()
+            proposal = self._proposer.propose(repeat=repeat)
             self._happen(Asked(proposal), then=lambda: self._offer(proposal))
         first = self.reoffered[0]
         self.take_up(first.id)
@@ -350,12 +360,16 @@ class Optimizer(Known):
         *,
         reason: str | Mapping[str, str] | None = None,
         seconds: float | None = None,
+        sd: object = None,
     ) -> None:
         """Report the value of the function at a point, or at several.
 
         Any point of the space may be told, asked or not. Telling the same again is ignored; another value for
         the same point is refused, because evaluations are exact: `correct` takes it. Of several points all are noted,
         or none.
+
+        With ``noise`` another value for the same point is one more evaluation. So is the same value if it was asked
+        for, or stands in one call twice.
 
         Parameters
         ----------
@@ -367,10 +381,18 @@ class Optimizer(Known):
             Why an evaluation failed; or, by their names, why outputs have no value.
         seconds : float, optional
             How long each evaluation took; only for the report.
+        sd : float or mapping, or list of them
+            Standard deviation of the noise in the value, or by the names of outputs, where it is known of this
+            evaluation.
         """
+        pairs = _pairs(x, y)
+        is_common = isinstance(sd, Mapping) or not isinstance(sd, Iterable)
+        deviations = [sd] * len(pairs) if is_common else list(sd)  # type: ignore[call-overload]
+        if len(deviations) != len(pairs):
+            raise ValueError(f"sd must be one for each of {len(pairs)} points, got {len(deviations)}")
         self.add_evaluations(
-            Evaluation.of(self.history.check_told(point), value, reason, seconds, self.history.goals)
-            for point, value in _pairs(x, y)
+            Evaluation.of(self.history.check_told(point), value, reason, seconds, self.history.goals, own)
+            for (point, value), own in zip(pairs, deviations, strict=True)
         )
 
     @atomic

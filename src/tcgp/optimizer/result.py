@@ -12,6 +12,7 @@ from scipy.optimize import OptimizeResult
 
 from tcgp._text import plain, shorten
 from tcgp.goals import parameter_names
+from tcgp.optimizer.answer import Answer
 from tcgp.optimizer.front import Front, FrontPoint
 from tcgp.record.history import History
 
@@ -30,7 +31,15 @@ class Result(OptimizeResult):  # type: ignore[misc]
         Best point that satisfies all constraints, in the form the function takes. If there is none, the point that
         comes closest, and ``success`` is False. None if every evaluation failed, and with several objectives.
     fun : float or None
-        Its value, with the sign of the function; NaN if every evaluation failed; None with several objectives.
+        Its value, with the sign of the function; NaN if every evaluation failed; None with several objectives. With
+        ``noise`` x is the evaluated point whose prediction is best if one standard deviation is added, and this is the
+        prediction, without noise.
+    interval : (float, float)
+        With ``noise`` the interval that has the value without noise at x with a probability of 0.9; else ``fun`` twice.
+    best_observed : float
+        The best value that was told of a point that keeps all constraints. With ``noise`` it is a lucky one.
+    noise : float
+        Standard deviation of the noise of a typical evaluation, known or learned; 0 for exact ones.
     outputs : dict or None
         All outputs at this point, if the function has several.
     front : Front
@@ -63,19 +72,21 @@ class Result(OptimizeResult):  # type: ignore[misc]
     def of(cls, optimizer: Optimizer) -> Result:
         """What an optimizer knows so far."""
         history, evaluations = optimizer.history, optimizer.evaluations
-        success, best = bool(history.data.feasible.any()), history.best
+        answer, observed = Answer.of(optimizer), history.best
+        best = answer.evaluation
         message = "the front so far" if history.goals.has_several else "the best so far"
-        if not success and history.least_violating is not None:
-            best, message = history.least_violating, "no evaluation keeps all constraints so far"
-        elif not success:
-            message = "no evaluation has succeeded so far"
+        if not answer.feasible:
+            message = f"no evaluation {'has succeeded' if best is None else 'keeps all constraints'} so far"
         result = cls(
             x=None if best is None else optimizer.space.as_argument(best.x),
-            fun=math.nan if best is None else best.y,
+            fun=answer.value,
+            interval=answer.interval,
+            best_observed=math.nan if observed is None else observed.y,
+            noise=answer.noise,
             outputs=None if best is None or best.outputs is None else dict(best.outputs),
             nfev=len(evaluations),
             nit=len(optimizer.trace),
-            success=success,
+            success=answer.feasible,
             status=0,
             message=message,
             x_iters=[optimizer.space.as_named(e.x) for e in evaluations],
@@ -105,11 +116,23 @@ class Result(OptimizeResult):  # type: ignore[misc]
     def __repr__(self) -> str:
         several = "front" in self
         lines = {
-            **({"front": self.front} if several else {"fun": plain(self.fun), "x": plain(self.x)}),
+            **({"front": self.front} if several else {"fun": plain(self.fun), **self._uncertainty()}),
+            **({} if several else {"x": plain(self.x)}),
             "evaluations": self._counts(),
             "message": self.message,
         }
         return "\n".join(f"{name + ':':<13}{shorten(str(value))}" for name, value in lines.items())
+
+    def _uncertainty(self) -> dict[str, str]:
+        """What there is to say of noise."""
+        if not self.noise:
+            return {}
+        low, high = self.interval
+        return {
+            "interval": f"{low:.6g} to {high:.6g}",
+            "noise": f"{self.noise:.3g}",
+            "observed": f"{plain(self.best_observed)} at best",
+        }
 
     def _counts(self) -> str:
         failed = len(self.failures)

@@ -159,6 +159,12 @@ class Data:
         total[self.succeeded] = (excess / np.where(scale > 0.0, scale, 1.0)).sum(axis=1)
         return np.where(np.isnan(total) | ~self.allowed, np.inf, total)
 
+    @cached_property
+    def sd(self) -> FloatArray:
+        """Noise of each quantity at each evaluation, of shape (n, q): see `tcgp.goals.Goals.deviations`."""
+        rows = [self.goals.deviations(e.x, e.y, e.outputs, e.sd) for e in self.evaluations]
+        return np.array(rows, dtype=np.float64).reshape(self.Y.shape)
+
     @property
     def successes(self) -> tuple[FloatArray, FloatArray]:
         """Codes (m, dim) of the evaluations that succeeded, and values (m,) of the first objective."""
@@ -172,14 +178,30 @@ class Data:
     @cached_property
     def best_value(self) -> float | None:
         """The smallest value that keeps all constraints; None if there is none."""
-        return None if self.best is None else float(self.Y[self.feasible, 0].min())
+        return None if self.best_row is None else float(self.Y[self.best_row, 0])
 
     @cached_property
-    def best(self) -> Evaluation | None:
+    def best_row(self) -> int | None:
         """The first of the best evaluations that keep all constraints, or None: of several objectives none is best."""
         if self.goals.has_several or not self.feasible.any():
             return None
-        return self.evaluations[int(np.argmin(np.where(self.feasible, self.Y[:, 0], np.inf)))]
+        return int(np.argmin(np.where(self.feasible, self.Y[:, 0], np.inf)))
+
+    @property
+    def best(self) -> Evaluation | None:
+        """The evaluation of that row."""
+        return None if self.best_row is None else self.evaluations[self.best_row]
+
+    @cached_property
+    def repeats_differ(self) -> bool | None:
+        """Whether evaluations of one point differ; None if no point has been evaluated twice with success."""
+        rows = self.succeeded
+        n = len(np.unique(self.U[rows], axis=0))
+        return (
+            None
+            if n == rows.sum()
+            else len(np.unique(np.hstack([self.U, np.nan_to_num(self.Y)])[rows], axis=0)) > n
+        )
 
     @property
     def least_violating(self) -> Evaluation | None:
@@ -200,9 +222,12 @@ class Data:
 
     @property
     def distinct(self) -> IntArray:
-        """Rows of the successes that a model can tell apart, in order: of several with one code, the best."""
+        """Rows of the successes that a model can tell apart, in order: of several with one code, the best.
+
+        With noise it takes all of them: together they tell more than one.
+        """
         rows = np.flatnonzero(self.succeeded)
-        if len(np.unique(self.U[rows], axis=0)) == len(rows):
+        if self.goals.noisy or len(np.unique(self.U[rows], axis=0)) == len(rows):
             return rows
         order = self.ranking
         return np.sort(order[np.unique(self.U[order], axis=0, return_index=True)[1]])

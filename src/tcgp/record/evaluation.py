@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tcgp._arrays import check_noise
 from tcgp._text import plain
 from tcgp.goals import Goals, interpret
 from tcgp.space import Point
@@ -32,6 +33,8 @@ class Evaluation:
         Number of the proposal that it answers; None for a point that was not asked for.
     outputs : dict or None
         All outputs by name, if the function has several; None for one that is missing or not finite.
+    sd : float or None
+        Standard deviation of the noise in y, if it is known of this evaluation. That of a named output is an output.
     """
 
     x: Point
@@ -40,6 +43,7 @@ class Evaluation:
     seconds: float | None = field(default=None, compare=False, repr=False)
     id: int | None = field(default=None, repr=False)
     outputs: dict[str, float | None] | None = field(default=None, repr=False)
+    sd: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "x", tuple(self.x))  # nobody can change what was told
@@ -57,8 +61,9 @@ class Evaluation:
         reason: str | Mapping[str, str] | None = None,
         seconds: float | None = None,
         goals: Goals | None = None,
+        sd: float | Mapping[str, float] | None = None,
     ) -> Evaluation:
-        """What a function's answer ``y`` at ``x`` means.
+        """What a function's answer ``y`` at ``x`` means, with the standard deviation of its noise if that is known.
 
         Examples
         --------
@@ -81,7 +86,11 @@ class Evaluation:
         else:
             value, outputs, why = goals.read(x, y, reasons)
         duration = None if seconds is None else float(seconds)
-        return cls(x, value, None if value is not None else given or why, duration, outputs=outputs)
+        of_value, of_outputs = _deviations(sd, goals)
+        if outputs is not None:
+            outputs |= of_outputs
+        why = None if value is not None else given or why
+        return cls(x, value, why, duration, outputs=outputs, sd=None if value is None else of_value)
 
     def under(self, goals: Goals) -> Evaluation:
         """What the evaluation means for other goals: its value is read from all its outputs again.
@@ -124,6 +133,23 @@ class Evaluation:
         return value if self.outputs is None else f"{value} with the outputs {self.outputs!r}"
 
 
+def _deviations(sd: object, goals: Goals | None) -> tuple[float | None, dict[str, float | None]]:
+    """What was said of the noise: that of a value without a name, and those of outputs, as further outputs."""
+    if sd is None:
+        return None, {}
+    if goals is None or not goals.noisy:
+        raise ValueError(f"sd is for noisy evaluations, and noise is False: got {plain(sd)}")
+    given = dict(sd) if isinstance(sd, Mapping) else {goals.objective: sd}
+    found: dict[str | None, float | None] = {}
+    for name, value in given.items():
+        if name not in (goals.outputs or (None,)):
+            raise ValueError(f"sd must be of the outputs {plain(list(goals.outputs))}, got {plain(name)}")
+        if isinstance(value, bool):
+            raise ValueError(f"sd must be a standard deviation above 0, got {plain(value)}")
+        found[name] = check_noise(value, "sd")
+    return found.get(None), {f"{name}_sd": value for name, value in found.items() if name is not None}
+
+
 @dataclass(frozen=True)
 class Proposal:
     """A point to evaluate.
@@ -133,9 +159,9 @@ class Proposal:
     id : int
         Number of the proposal in the run, from 0.
     x : tuple
-    source : {"design", "criterion", "exploration", "given"}
+    source : {"design", "criterion", "exploration", "given", "repeat"}
         Where it comes from: the initial design; the criterion; a search for a point far from all others, when
-        no model can say more; or the user.
+        no model can say more; the user; or the wish to know more of a point than one noisy evaluation tells.
     trace : dict or None
         What the model was, if there was one: see `tcgp.Optimizer`.
     fit : dict or None

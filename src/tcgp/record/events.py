@@ -30,7 +30,7 @@ __all__ = [
 
 Json: TypeAlias = dict[str, Any]
 
-SOURCES = ("design", "criterion", "exploration", "given")
+SOURCES = ("design", "criterion", "exploration", "given", "repeat")
 
 
 @dataclass(frozen=True)
@@ -188,9 +188,7 @@ def event_from_json(item: Mapping[str, Any]) -> Event:
 
 def _evaluation_to_json(kind: str, evaluation: Evaluation) -> Json:
     fields = {"event": kind, "id": evaluation.id, **asdict(evaluation)}
-    if evaluation.outputs is None:
-        del fields["outputs"]
-    return fields
+    return {k: v for k, v in fields.items() if v is not None or k not in ("outputs", "sd")}
 
 
 def _evaluation_from_json(item: Mapping[str, Any]) -> Evaluation:
@@ -200,7 +198,7 @@ def _evaluation_from_json(item: Mapping[str, Any]) -> Evaluation:
     if outputs is not None:
         outputs = {name: _number(f"the output {name!r}", value) for name, value in outputs.items()}
     evaluation = Evaluation.of(item["x"], y, item["reason"], item.get("seconds"))
-    return replace(evaluation, id=item["id"], outputs=outputs)
+    return replace(evaluation, id=item["id"], outputs=outputs, sd=_number("sd", item.get("sd")))
 
 
 def _trace(trace: object) -> Json | None:

@@ -107,11 +107,14 @@ class History:
                     raise ValueError(f"ask number {proposal.id!r} where number {len(self.proposals)} was due")
                 check_record(proposal.fit, self.space.dim)
                 return Asked(replace(proposal, x=self.space.check(proposal.x)))
+            case Told(evaluation) if self.goals.noisy:  # a journal has each as often as it was told
+                return Told(self._settled(evaluation, ()))
             case Told(evaluation):
                 return next(iter(self.settle_all([evaluation])), None)
             case Corrected(evaluation):
-                before = self.at(self.check_told(evaluation.x))
-                if before is None or before.id != evaluation.id:
+                x = self.check_told(evaluation.x)
+                before = next((e for e in self._seen if (e.x, e.id) == (x, evaluation.id)), None)
+                if before is None:
                     raise ValueError(
                         f"a correction at {list(evaluation.x)!r}, where ask number {evaluation.id!r} was not told"
                     )
@@ -138,19 +141,49 @@ class History:
         """The evaluations that are new, each once, with the numbers of the proposals that they answer.
 
         ValueError if one contradicts another, or if one says that it answers a proposal that it does not answer.
+
+        With noise a point may have several values. One that was not asked for, and was told before, is not told again.
         """
+        if self.goals.noisy:
+            return self._settle_repeats(told)
         new: dict[Any, Evaluation] = {}
         for evaluation in (replace(e, x=self.check_told(e.x)) for e in told):
             known = self.at(evaluation.x) or new.get(evaluation.x)
             if known is None:
-                answered = self._answered(evaluation, {e.id for e in new.values()})
-                new[evaluation.x] = replace(evaluation, id=answered)
+                new[evaluation.x] = self._settled(evaluation, {e.id for e in new.values()})
             elif not known.same_outcome(evaluation):
                 raise ValueError(
                     f"the point {plain(list(evaluation.x))} gave {known.outcome()} and now {evaluation.outcome()}; "
                     "evaluations are exact, so tell each point once, or correct it"
                 )
         return [Told(evaluation) for evaluation in new.values()]
+
+    def _settle_repeats(self, told: Iterable[Evaluation]) -> list[Told]:
+        """The evaluations that are new, where a point may have several: as many of each as were not told before."""
+        said = list(self._seen)
+        new: list[Evaluation] = []
+        for evaluation in (replace(e, x=self.check_told(e.x)) for e in told):
+            number, taken = evaluation.id, {e.id for e in new}
+            own = [e for e in said if number is not None and e.id == number]
+            if not own and self._answered(evaluation, taken) is not None:
+                new.append(self._settled(evaluation, taken))
+                continue
+            same = [e for e in own or said if e.x == evaluation.x and e.same_outcome(evaluation)]
+            if same:
+                said.remove(same[0])
+            elif own:
+                raise ValueError(
+                    f"proposal {number} gave {own[0].outcome()} and now {evaluation.outcome()}; correct it, or tell "
+                    "another evaluation by its point"
+                )
+            else:
+                new.append(evaluation)
+        return [Told(evaluation) for evaluation in new]
+
+    def _settled(self, evaluation: Evaluation, taken: Collection[int | None]) -> Evaluation:
+        """The evaluation with its point as the space has it, and the number of the proposal that it answers."""
+        evaluation = replace(evaluation, x=self.check_told(evaluation.x))
+        return replace(evaluation, id=self._answered(evaluation, taken))
 
     def apply(self, event: Event) -> None:
         """Let a settled event happen."""
@@ -162,7 +195,8 @@ class History:
                 self._told.append(evaluation)
                 self._add_evaluation(evaluation)
             case Corrected(evaluation):
-                row = self._rows[evaluation.x]
+                told = ((e.x, e.id) for e in self._seen)
+                row = next(i for i, key in enumerate(told) if key == (evaluation.x, evaluation.id))
                 self.corrections.append(Correction(self._seen[row], evaluation))
                 self._told[row] = replace(evaluation, x=self._told[row].x)
                 self._derive()
@@ -188,16 +222,14 @@ class History:
 
     def _answered(self, evaluation: Evaluation, taken: Collection[int | None]) -> int | None:
         """Number of the proposal that an evaluation answers, which must be the one that it names, if it does."""
-        number, answered = evaluation.id, self._answered_by(evaluation.x, taken)
+        number, x, waiting = evaluation.id, evaluation.x, {**self.pending, **self.given_up}
         if number is None:
-            return answered
-        if type(number) is not int or number not in {**self.pending, **self.given_up}:
+            return self._answered_by(x, taken)
+        if type(number) is not int or number not in waiting:
             raise ValueError(f"a value for ask number {number!r}, which is not pending")
-        if answered != number:
-            asked = list(self.proposals[number].x)
-            raise ValueError(
-                f"a value at {list(evaluation.x)!r} for ask number {number}, which was {asked!r}"
-            )
+        asked = waiting[number].x
+        if asked != x and (number in self.given_up or self._nearest([asked], x) is None):
+            raise ValueError(f"a value at {list(x)!r} for ask number {number}, which was {list(asked)!r}")
         return number
 
     def _answered_by(self, x: Point, taken: Collection[int | None]) -> int | None:
@@ -265,7 +297,7 @@ class History:
         if evaluation.id is not None:
             self.given_up.pop(evaluation.id, None)
             asked = self.pending.pop(evaluation.id, None)
-            if asked is not None and asked.x != evaluation.x:
+            if asked is not None and asked.x != evaluation.x and asked.x not in self._rows:
                 self._forget(asked.x)  # what was told is a rounded copy of it: one point, not two
         if self.former_settings:
             evaluation = evaluation.under(self.goals)
@@ -395,9 +427,12 @@ class History:
             return True
         return bool(np.abs(self.codes - self.space.encode([x])).max(axis=1).min() > spacing)
 
-    def remaining(self, region: Region | None = None) -> list[Point]:
-        """All points of a finite space, or of the allowed part of it, that are neither evaluated nor pending."""
-        points = [point for point in self.space.points() if self.is_new(point)]
+    def remaining(self, region: Region | None = None, *, repeats: bool = False) -> list[Point]:
+        """All points of a finite space, or of the allowed part of it, that are neither evaluated nor pending.
+
+        With ``repeats`` the others, too.
+        """
+        points = [point for point in self.space.points() if repeats or self.is_new(point)]
         if region is not None:
             points = [point for point, ok in zip(points, region.allows(points), strict=True) if ok]
         if not points:

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from tcgp._text import did_you_mean, plain
-from tcgp.goals import Goals
+from tcgp.goals import Goals, Noise
 from tcgp.methods.options import check_options
-from tcgp.methods.portfolio import PORTFOLIOS, check_method, options_of
+from tcgp.methods.portfolio import PORTFOLIOS, check_method, noisy_member, options_of
 from tcgp.methods.published import check_choices, choices_of
 from tcgp.space import Space
 
@@ -60,6 +60,7 @@ class Settings:
     maximize : bool or tuple of str
         Of several objectives, those that are maximized.
     reference : mapping or None
+    noise : bool, float or mapping
         As in `tcgp.Optimizer`. Constraints that are no text are not settings: a journal cannot keep them.
 
     Examples
@@ -82,6 +83,7 @@ class Settings:
     constraints: tuple[str, ...] = ()
     maximize: bool | tuple[str, ...] = False
     reference: Mapping[str, float] | None = None
+    noise: Noise = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "constraints", tuple(self.constraints))
@@ -93,6 +95,10 @@ class Settings:
                 raise ValueError(f"constraints must be strings such as 'stress <= 250', got {plain(text)}")
         self._check_objectives()
         check_method(self.method)
+        if self.noise is not False:
+            noisy_member(self.method)
+        if isinstance(self.noise, Mapping):
+            object.__setattr__(self, "noise", dict(self.noise))
         check_choice("criterion", self.criterion, ("ei", "lcb"))
         if self.initial_design is not None:
             check_choice("initial_design", self.initial_design, DESIGNS)
@@ -177,16 +183,15 @@ class Settings:
     def goals_given(self) -> dict[str, Any]:
         """The settings that may change in a run."""
         return {name: getattr(self, name) for name in GOALS}
+    def to_json(self) -> dict[str, Any]:
+        """What a journal keeps; what is not used is left out, for versions that do not know it."""
+        unused = {"reference": None, "noise": False}
+        return {k: v for k, v in asdict(self).items() if k not in unused or v is not unused[k]}
+
 
     def goals(self, space: Space) -> Goals:
         """What is wanted of the outputs."""
-        return Goals(space, self.objective, self.constraints, self.maximize, self.reference)
-
-    def to_json(self) -> dict[str, Any]:
-        """What a journal keeps."""
-        return {
-            name: value for name, value in asdict(self).items() if name != "reference" or value is not None
-        }
+        return Goals(space, self.objective, self.constraints, self.maximize, self.reference, self.noise)
 
 
 def default_size(method: str, n_parameters: int, n_evals: int | None = None, n_workers: int = 1) -> int:

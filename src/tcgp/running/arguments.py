@@ -15,7 +15,7 @@ from tcgp._text import did_you_mean, plain, shorten
 from tcgp.goals import Goals, parameter_names
 from tcgp.optimizer.optimizer import Optimizer
 from tcgp.record.history import Evaluation, History
-from tcgp.record.settings import check_positive_integer
+from tcgp.record.settings import check_positive_integer, check_seed
 from tcgp.space import Point, Space
 
 __all__ = ["Given", "Limits", "point_of_row"]
@@ -43,9 +43,11 @@ class Limits:
     patience: int | None = None
     min_improvement: float | None = None
     stop_when_share_below: float | None = None
+    confirm: int = 0
 
     def __post_init__(self) -> None:
         check_positive_integer("n_evals", self.n_evals)
+        check_seed("confirm", self.confirm)
         for name in ("target", "max_time"):
             value = getattr(self, name)
             if value is None or (name == "target" and isinstance(value, Mapping)):
@@ -183,8 +185,9 @@ class Given:
             _check_outputs(values, goals)
         if goals is not None and objective is not None:
             values = [_as_outputs(value, goals) for value in values]
-        told = [Evaluation.of(x, y, goals=goals) for x, y in zip(points, values, strict=True)]
-        History(space).settle_all(told)  # refuses two values at one point
+        if goals is None or not goals.noisy:
+            told = [Evaluation.of(x, y, goals=goals) for x, y in zip(points, values, strict=True)]
+            History(space).settle_all(told)  # refuses two values at one point
         return cls(points, values)
 
     def give(self, optimizer: Optimizer) -> None:

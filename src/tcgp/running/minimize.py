@@ -9,6 +9,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from tcgp._text import plain, with_hints
 from tcgp._typing import RandomState
-from tcgp.goals import NOT_FINITE, SEVERAL_VALUES
+from tcgp.goals import NOT_FINITE, SEVERAL_VALUES, Noise
 from tcgp.methods.portfolio import turns_of
 from tcgp.optimizer.optimizer import Optimizer
 from tcgp.record.history import Evaluation, History, SpaceExhausted
@@ -121,8 +122,10 @@ def minimize(
     timeout: float | None = None,
     max_failures: float | None = None,
     reference: Mapping[str, float] | None = None,
+    noise: Noise = False,
+    confirm: int = 0,
 ) -> Result:
-    """Minimize an expensive, deterministic function with few evaluations.
+    """Minimize an expensive function with few evaluations.
 
     Parameters
     ----------
@@ -209,12 +212,19 @@ def minimize(
         on. The journal can be continued with another limit.
     reference : mapping, optional
         Of several objectives, values beyond which a point is of no use; see `tcgp.Optimizer`.
+    noise : bool, float or mapping
+        Whether evaluations scatter: False, True (how much is learned), the standard deviation, or a mapping from
+        outputs to these; see `tcgp.Optimizer`. ``fun`` may return the output ``"mass_sd"`` beside ``"mass"``.
+    confirm : int
+        With ``noise``: spend this many evaluations, the last ones, on points that have been evaluated, where one more
+        tells most about which is the best.
 
     Returns
     -------
     Result
         A `scipy.optimize.OptimizeResult` with ``x, fun, nfev, nit, success, status, message, stopped, x_iters,
-        func_vals, failures, optimizer`` and a method ``plot``. ``status`` says why the run ended: 0 budget,
+        func_vals, failures, optimizer, interval, best_observed, noise`` and a method ``plot``. ``status`` says why the
+        run ended: 0 budget,
         1 target, 2 no point left, 3 no promise of improvement, 4 time, 5 callback, 6 Ctrl-C, 7 the workers,
         8 no value in what the first evaluations returned, 9 too many failures, 10 patience, 11 no share of the space
         that promises an improvement. ``success`` is False from 6 to 9, and if no evaluation succeeded. With several
@@ -247,6 +257,7 @@ def minimize(
         patience,
         min_improvement,
         stop_when_share_below,
+        confirm,
     )
     again = Retries.of(retries)
     texts, others = split_constraints(constraints)
@@ -260,7 +271,10 @@ def minimize(
         maximizer=maximizer,
         epsilon=epsilon,
         options={} if options is None else options,
+        noise=noise,
     )
+    if confirm and not noise:
+        raise ValueError(f"confirm needs noise: exact values need no repeats, got confirm={plain(confirm)}")
     goals = wanted.goals(space)
     limits.check_goals(goals)
     given = Given.of(space, x0, y0, goals)
@@ -428,8 +442,9 @@ class _Loop:
                 self.resting[number] = time.monotonic() + again.delay
                 logger.warning("run %d is tried again in %g s: %s", number, again.delay, evaluation.reason)
             else:
-                x, value, reasons = self.points[number], outcome.value, outcome.reason
-                self.optimizer.tell(x, value, reason=reasons, seconds=outcome.seconds)
+                # Of two repeats of a point under way at a time, it says which one has ended.
+                noisy = self.optimizer.history.goals.noisy
+                self.optimizer.add_evaluations([replace(evaluation, id=number) if noisy else evaluation])
                 del self.points[number]
             self.outcomes.popleft()
         if again is None and evaluation.failed:
@@ -506,7 +521,9 @@ class _Loop:
         if not self.optimizer.reoffered and _is_stalled(self.optimizer, self.limits):
             return Status.PATIENCE
         try:
-            proposal = self.optimizer.propose()
+            begun = self.optimizer.history.n_done + len(self.points)
+            confirms = begun >= self.limits.n_evals - self.limits.confirm
+            proposal = self.optimizer.propose(repeat=confirms)
         except SpaceExhausted as error:
             self.exhausted = str(error)
             return Status.EXHAUSTED

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ from tcgp._threads import cached_property
 from tcgp._typing import FloatArray, IntArray
 from tcgp.criteria import (
     Criterion,
+    LogAugmentedImprovement,
     LogExpectedHypervolumeImprovement,
     LogExpectedImprovement,
     LowerConfidenceBound,
@@ -24,7 +25,7 @@ from tcgp.criteria.feasibility import Feasibility, WeightedCriterion, stand_in_v
 from tcgp.criteria.hypervolume import probability_of_non_dominance
 from tcgp.criteria.limits import ConstrainedCriterion, LogProbability
 from tcgp.front import non_dominated, reference_point
-from tcgp.goals import Goals, Quantity
+from tcgp.goals import Quantity
 from tcgp.gp.units import fresh_rows
 from tcgp.laws.tabulated import tabulated
 from tcgp.maximize import Maximum, multistart, smc
@@ -38,6 +39,7 @@ from tcgp.methods.portfolio import for_several, turns_passed
 from tcgp.methods.published import choices_of
 from tcgp.methods.surrogate import Surrogate
 from tcgp.models import Model
+from tcgp.record.data import Data
 from tcgp.record.history import SAME_POINT, History
 from tcgp.record.settings import Settings
 from tcgp.record.streams import FIT, INERT, SEARCH, SHARE, Streams
@@ -78,24 +80,77 @@ N_AROUND = 2000
 LIMIT_METHOD, LIMIT_OPTIONS = "gp", {"selection": "pooled", "longest": 10.0}
 
 
+# What a point known already may be worth less than the best one, as a logarithm, to be evaluated again: a model takes
+# two points side by side for two, and says less of either.
+REPEAT = 0.05
+
+
 @dataclass(frozen=True)
 class Models:
-    """The models of an iteration, one for each quantity; a limit of which nothing is known has none."""
+    """The models of an iteration, one for each quantity; a limit of which nothing is known has none.
+
+    Attributes
+    ----------
+    objectives, limits : tuples of Model
+    data : Data
+        What is known, with predictions in the place of noisy values.
+    cautious : Data
+        The same with these one standard deviation worse.
+    """
 
     objectives: tuple[Model, ...]
-    limits: tuple[Model, ...] = ()
+    limits: tuple[Model, ...]
+    data: Data
+    cautious: Data
 
     @classmethod
-    def of(cls, goals: Goals, models: Sequence[Model | None]) -> Models:
-        """The models of the quantities, in their order."""
-        n = len(goals.objectives)
+    def of(cls, data: Data, models: Sequence[Model | None]) -> Models:
+        """The models of the quantities, in their order, and what they say of the data."""
+        n = data.n_objectives
         first, rest = ([model for model in part if model is not None] for part in (models[:n], models[n:]))
-        return cls(tuple(first), tuple(rest))
+        return cls(tuple(first), tuple(rest), smoothed(data, models), smoothed(data, models, 1.0))
 
     @property
     def objective(self) -> Model:
         """The first one."""
         return self.objectives[0]
+
+    @property
+    def noisy(self) -> bool:
+        """Whether any of them sees noise."""
+        return any(model.noise > 0.0 for model in (*self.objectives, *self.limits))
+
+    @property
+    def best_row(self) -> int | None:
+        """The best evaluation; with noise the one that is best with some certainty.
+
+        None if none keeps all limits, or if there are several objectives.
+        """
+        row = self.cautious.best_row
+        return self.data.best_row if row is None else row
+
+    @property
+    def best(self) -> float | None:
+        """Its value, as far as it is known: what a new one must be below to be an improvement."""
+        return None if self.best_row is None else float(self.data.Y[self.best_row, 0])
+
+    @property
+    def has_feasible(self) -> bool:
+        """Whether a point is known that keeps all constraints."""
+        return bool(self.data.feasible.any())
+
+
+def smoothed(data: Data, models: Sequence[Model | None], sds: float = 0.0) -> Data:
+    """The table with noisy values as models predict them, plus so many standard deviations."""
+    if not any(model is not None and model.noise for model in models):
+        return data
+    Y = data.Y.copy()
+    for model, column in zip(models, Y.T, strict=True):
+        if model is not None and model.noise:
+            known = ~np.isnan(column)
+            mean, sd = model.predict_arrays(data.U[known])
+            column[known] = mean + sds * sd
+    return replace(data, Y=Y)
 
 
 class Acquisition:
@@ -138,9 +193,9 @@ class Acquisition:
 
     def _surrogate(self, quantity: Quantity) -> Surrogate:
         if quantity.is_limit:
-            return Surrogate(LIMIT_METHOD, LIMIT_OPTIONS, quantity.bound)
+            return Surrogate(LIMIT_METHOD, LIMIT_OPTIONS, quantity.bound, quantity.noisy)
         method = for_several(self.settings.method) if self.goals.has_several else self.settings.method
-        return Surrogate(method, self.settings.options)
+        return Surrogate(method, self.settings.options, noisy=quantity.noisy)
 
     def fit(self) -> tuple[Models, dict[str, Any] | None]:
         """The models of the successes so far, and the record of their fits: see `Surrogate.fit`."""
@@ -156,12 +211,12 @@ class Acquisition:
         else:
             turn = turns_passed(data.merits, len(self.history.pending))
         fits = [self._fit(j, rows, turn, self._level(j)) for j in range(len(self.surrogates))]
-        return Models.of(self.goals, [model for model, _ in fits]), _joined([record for _, record in fits])
+        return Models.of(data, [model for model, _ in fits]), _joined([record for _, record in fits])
 
     def _level(self, j: int) -> float | None:
         """The value of a quantity at which decisions are taken; None if it is the smallest one."""
         if not self.goals.has_several:
-            return self.best if self.goals.limits else None
+            return self.history.data.best_value if self.goals.limits else None
         reference = self.history.data.reference
         return None if reference is None or j >= len(reference) else float(reference[j])
 
@@ -176,14 +231,15 @@ class Acquisition:
         rows, n = rows[known[rows]], int(known.sum())
         seed = self.streams.seed(FIT, int(data.succeeded.sum()), *([j] if j else []))
         U, y = data.U[rows], data.Y[rows, j]
-        return self.surrogates[j].fit(U, y, turn=turn, seed=seed, level=level, n=n)
+        sd = data.sd[rows, j] if self.goals.quantities[j].noisy else None
+        return self.surrogates[j].fit(U, y, turn=turn, seed=seed, level=level, n=n, sd=sd)
 
     def updated(self) -> Models | None:
         """The models behind the last point, given the values told since; None before there are any."""
         data = self.history.data
         columns = zip(self.surrogates, data.Y.T, strict=True)
         models = [surrogate.updated(data.U, column) for surrogate, column in columns]
-        return None if models[0] is None else Models.of(self.goals, models)
+        return None if models[0] is None else Models.of(data, models)
 
     def remember(self, record: Mapping[str, Any] | None) -> None:
         """Add the states of fits that a journal has recorded."""
@@ -197,37 +253,50 @@ class Acquisition:
             return SAME_POINT
         return SPACING_AT_LIMITS if self.goals.limits else SPACING
 
-    @property
-    def best(self) -> float | None:
-        """The smallest value that keeps all limits; None if there is none, or several objectives."""
-        return self.history.data.best_value
+    def best_point(self, models: Models) -> Point | None:
+        """The point with the largest criterion, or None if the criterion knows none worth evaluating.
 
-    @property
-    def _has_feasible(self) -> bool:
-        """Whether a point is known that keeps all constraints."""
-        return bool(self.history.data.feasible.any())
-
-    def best_new_point(self, models: Models) -> Point | None:
-        """The new point with the largest criterion, or None if the criterion knows none worth evaluating."""
-        if not self._has_feasible and not models.limits:  # limits that nothing is known about
+        It is a new one, or with noise perhaps one that is known already.
+        """
+        if not models.has_feasible and not models.limits:  # limits that nothing is known about
             return None
         models = self.informed(models)
         criterion = self.criterion(models)
         for x in self._candidates(criterion, models):
+            if self._may_repeat(models):
+                again, gain = self._best_known(criterion)
+                if gain >= criterion(self.space.encode([x]))[0] - REPEAT:
+                    return again
             if self.history.is_new(x, spacing=self.spacing):
                 if not np.isfinite(criterion(self.space.encode([x]))[0]):
                     return None
                 return self._spread(criterion, x, models)
         return None
 
+    def best_known_point(self, models: Models) -> Point:
+        """Of the points evaluated with success, the one that is most worth to be evaluated again."""
+        return self._best_known(self.criterion(self.informed(models)))[0]
+
+    def _best_known(self, criterion: Criterion) -> tuple[Point, float]:
+        """The point evaluated with success with the largest criterion, and the criterion there."""
+        data = self.history.data
+        rows = np.flatnonzero(data.succeeded & data.allowed)
+        gains = criterion(data.U[rows])
+        best = int(np.argmax(gains))
+        return data.evaluations[rows[best]].x, float(gains[best])
+
+    def _may_repeat(self, models: Models) -> bool:
+        """Whether evaluations at one point tell more than one of them."""
+        return models.noisy and self.history.data.repeats_differ is not False
+
     def _candidates(self, criterion: Criterion, models: Models) -> Iterator[Point]:
         """Points with a large criterion, the best first; where a local step is due, the best of that before all."""
-        box = self._trust_region()
+        box = self._trust_region(models)
         if box is not None:
             yield self._ranked(criterion, models, box)[0]
         yield from self._ranked(criterion, models)
 
-    def _trust_region(self) -> tuple[FloatArray, FloatArray] | None:
+    def _trust_region(self, models: Models) -> tuple[FloatArray, FloatArray] | None:
         """Limits make the criterion look far outside, where values are low: every other step stays near the best.
 
         In a drought, every step does.
@@ -236,12 +305,12 @@ class Acquisition:
             return None
         if self.goals.has_several:  # there is no best point, and steps from a front point go along the limits
             return None
-        data, stays = self.history.data, self._weight_of_limits() > 1.0
+        data, stays = models.data, self._weight_of_limits(models) > 1.0
         return trust_region(data.U, data.merits, self.settings.n_initial or 0, stays=stays)
 
-    def _weight_of_limits(self) -> float:
+    def _weight_of_limits(self, models: Models) -> float:
         """The power of the probability that limits are kept: above 1 in a drought, which is told once."""
-        chances = misses(self.history)
+        chances = misses(self.history, models.data)
         weight = weight_of_limits(chances)
         if weight > 1.0 and not self._has_said_drought:
             logger.warning(
@@ -254,17 +323,19 @@ class Acquisition:
 
     def trace(self, models: Models, x: Point) -> dict[str, Any]:
         """What the models were that chose ``x``: see `tcgp.Optimizer`."""
-        model, best, u = models.objective, self.best, self.space.encode([x])
+        model, best, u = models.objective, models.best, self.space.encode([x])
         numbers = {
             "n": len(self.history.evaluations),
             "beta": getattr(model.law, "beta", None),
             "scale": getattr(model.law, "scale", None),
             "threshold": model.threshold,
             "best": best,
-            "log_ei": None if best is None else float(_log_expected_improvement(model, best)(u)[0]),
+            "log_ei": None if best is None else float(_log_improvement(model, best)(u)[0]),
         }
         if models.limits:
             numbers["log_feasible"] = float(sum(limit.predict(u).logcdf(0.0)[0] for limit in models.limits))
+        if models.noisy:
+            numbers["noise"] = model.noise
         if self.improvement is not None:
             numbers["share"] = self.share_below(models, self.improvement)
         return {"method": model.method, **{name: _finite_or_none(value) for name, value in numbers.items()}}
@@ -275,8 +346,8 @@ class Acquisition:
         The mean of the probability over a fixed sample, by the law of the model; limits on outputs must be kept, too.
         None if there is no best value. With several objectives it is the share that no point of the front dominates.
         """
-        data = self.history.data
-        if not self._has_feasible:
+        data = models.data
+        if not models.has_feasible:
             return None
         if self.goals.has_several:
             front = data.Y[data.front, : data.n_objectives]
@@ -284,13 +355,13 @@ class Acquisition:
             with np.errstate(divide="ignore"):
                 log_p = np.log(p)
         else:
-            assert self.best is not None
-            log_p = models.objective.predict(self._sample).logcdf(self.best - improvement)
+            assert models.best is not None
+            log_p = models.objective.predict(self._sample).logcdf(models.best - improvement)
         for limit in models.limits:
             log_p = log_p + limit.predict(self._sample).logcdf(0.0)
         with np.errstate(under="ignore"):
             p = np.exp(log_p)
-        if math.isfinite(self.space.size):  # the sample may hit a point that is known
+        if math.isfinite(self.space.size) and not models.noisy:  # the sample may hit a point that is known
             p[[self.history.find(x) is not None for x in self._sample_points]] = 0.0
         return float(p.mean())
 
@@ -322,13 +393,14 @@ class Acquisition:
             )
             return np.concatenate([waiting, stand_in_values(predicted[n:], y, FAILED_LEVEL)])
 
-        values = data.Y[data.succeeded].T
-        return Models(
-            tuple(
-                _conditioned(model, U, partial(sceptical, y=y))
+        values = models.data.Y[data.succeeded].T
+        return replace(
+            models,
+            objectives=tuple(
+                _conditioned(model, U, partial(sceptical, y=y), n)
                 for model, y in zip(models.objectives, values, strict=False)
             ),
-            tuple(_conditioned(model, pending) for model in models.limits),
+            limits=tuple(_conditioned(model, pending) for model in models.limits),
         )
 
     @property
@@ -338,9 +410,9 @@ class Acquisition:
 
     def _improvement(self, models: Models) -> Criterion | None:
         """Log expected improvement of the best value, or of the volume of the front; None if there is neither."""
-        data = self.history.data
+        data = models.data
         if not self.goals.has_several:
-            return None if self.best is None else _log_expected_improvement(models.objective, self.best)
+            return None if models.best is None else _log_improvement(models.objective, models.best)
         if data.reference is None:
             return None
         front = np.vstack([data.Y[data.front, : data.n_objectives], _expected(models, self._pending)])
@@ -369,7 +441,7 @@ class Acquisition:
     def criterion(self, models: Models) -> Criterion:
         """The criterion of the models, weighed by the chance that limits are kept and that evaluations succeed."""
         model = models.objective
-        U, y = self.history.data.successes
+        U, y = models.data.successes
         criterion: Criterion | None = None
         weight = 1.0
         if self.settings.criterion == "ei":
@@ -378,7 +450,7 @@ class Acquisition:
             criterion, weight = LowerConfidenceBound(model, self.settings.epsilon), _standard_deviation(y)
         if models.limits:
             limits = [LogProbability(limit, 0.0) for limit in models.limits]
-            criterion = ConstrainedCriterion(criterion, limits, weight * self._weight_of_limits())
+            criterion = ConstrainedCriterion(criterion, limits, weight * self._weight_of_limits(models))
         assert criterion is not None
         failed = self.history.data.failures
         if not len(failed):
@@ -390,8 +462,9 @@ class Acquisition:
     ) -> list[Point]:
         """Points with a large criterion, in the box if there is one, the best first; all new ones if there are few."""
         if self.space.size <= ENUMERABLE:
-            return rank_all(criterion, self.space, self.history.remaining(self.region))
-        data = self.history.data
+            points = self.history.remaining(self.region, repeats=self._may_repeat(models))
+            return rank_all(criterion, self.space, points)
+        data = models.data
         excess = np.maximum(data.excesses[data.succeeded], 0.0).sum(axis=1)
         anchors = data.U[data.succeeded][np.lexsort([data.standing[data.succeeded], excess])]
         rng = self.streams.rng(SEARCH, len(self.history.proposals))
@@ -407,7 +480,7 @@ class Acquisition:
                 rng=rng,
                 snaps=self.choices.adjusts_proposals,
             )
-        if not models.limits or not self._has_feasible:
+        if not models.limits or not models.has_feasible:
             return ranked
         return rank_all(criterion, self.space, ranked + self._along_limits(models, anchors[0], box))
 
@@ -422,7 +495,7 @@ class Acquisition:
         objective: PredictiveModel = models.objective
         limits: tuple[PredictiveModel, ...] = models.limits
         if self.goals.has_several:
-            data, k = self.history.data, len(self.history.proposals)
+            data, k = models.data, len(self.history.proposals)
             row, j = data.front[k % len(data.front)], k // len(data.front) % data.n_objectives
             start, objective = data.U[row], models.objectives[j]
             others = [
@@ -472,10 +545,17 @@ def _expected(models: Models, U: FloatArray) -> FloatArray:
 
 
 def _conditioned(
-    model: Model, U: FloatArray, values: Callable[[FloatArray], FloatArray] = np.asarray
+    model: Model,
+    U: FloatArray,
+    values: Callable[[FloatArray], FloatArray] = np.asarray,
+    n_pending: int | None = None,
 ) -> Model:
-    """The model given values, by default its own predictions, at those of the points that it does not know."""
+    """The model given values, by default its own predictions, at those of the points that it does not know.
+
+    With noise it learns from another evaluation of a point that it knows, too: the first ones are pending.
+    """
     new = fresh_rows(U, model.X)
+    new[:n_pending] |= model.noise > 0.0
     return model.condition(U[new], values(model.predict(U).mean)[new]) if new.any() else model
 
 
@@ -494,8 +574,13 @@ def _parted(record: Mapping[str, Any] | None, n: int) -> list[Mapping[str, Any] 
     return [record if "state" in record else None, *(others.get(str(k)) for k in range(n - 1))]
 
 
-def _log_expected_improvement(model: Model, best: float) -> LogExpectedImprovement:
-    """Log EI with the law's improvement from a table: searches ask for it many times, at few points."""
+def _log_improvement(model: Model, best: float) -> LogExpectedImprovement | LogAugmentedImprovement:
+    """Log EI, augmented where evaluations are noisy.
+
+    The law's improvement comes from a table: searches ask for it many times, at few points.
+    """
+    if model.noise:
+        return LogAugmentedImprovement(model, best, model.noise, tabulated(model.law))
     return LogExpectedImprovement(model, best, tabulated(model.law))
 
 

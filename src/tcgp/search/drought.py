@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from tcgp.record.data import Data
 from tcgp.record.history import History
 
 __all__ = ["misses", "weight_of_limits"]
@@ -16,13 +17,18 @@ EXPECTED = 0.5
 LARGEST = 100.0
 
 
-def misses(history: History) -> list[float]:
+def misses(history: History, data: Data) -> list[float]:
     """Chances that the models gave the latest points they chose to keep all limits, the last first, up to one that did.
 
     Evaluations that failed, and points that no model chose, say nothing about the models.
+
+    Parameters
+    ----------
+    history : History
+    data : Data
+        What is known of its evaluations, or predicted where they are noisy.
     """
     chances = []
-    data = history.data
     for evaluation, kept in zip(reversed(data.evaluations), reversed(data.feasible.tolist()), strict=True):
         proposal = None if evaluation.id is None else history.proposals[evaluation.id]
         trace = (proposal.trace if proposal else None) or {}

@@ -105,28 +105,45 @@ class Proposer:
         """Start afresh from the history: its data are others now."""
         self.__dict__.pop("acquisition", None)
 
-    def propose(self) -> Proposal:
+    def propose(self, *, repeat: bool = False) -> Proposal:
         """The next point to evaluate.
+
+        Parameters
+        ----------
+        repeat : bool
+            Whether it is to be one that has been evaluated, if models see noise.
 
         Raises
         ------
         SpaceExhausted
             If no point is left.
         """
-        number = len(self.history.proposals)
-        for x in self.history.queue:
-            if self.history.is_new(x):
+        number, history = len(self.history.proposals), self.history
+        for x in history.queue:
+            if history.is_new(x):
                 return Proposal(number, x, "given")
             if x not in self._left_out:
                 self.say_left_out(x)
                 self._left_out.add(x)
         assert self.settings.n_initial is not None
-        if len(self.history) < self.settings.n_initial:
+        if len(history) < self.settings.n_initial:
             return Proposal(number, self._design_point(), "design")
+        if history.goals.noisy and (x := self._first_repeat()) is not None:
+            return Proposal(number, x, "repeat")
         # One datum, or equal data, tell a model nothing about the scale of the function.
-        if not self.history.data.has_contrast:
+        if not history.data.has_contrast:
             return Proposal(number, self._far_point(), "exploration")
-        return single_threaded(self._from_criterion)(number)
+        return single_threaded(self._from_criterion)(number, repeat)
+
+    def _first_repeat(self) -> Point | None:
+        """The best point, to be evaluated again where noise is to be learned and no repeat says how much there is."""
+        data = self.history.data
+        if data.best is None or not np.isnan(data.sd[data.best_row]).any() or data.repeats_differ is not None:
+            return None
+        evaluated = {evaluation.x for evaluation in data.evaluations}
+        if any(proposal.x in evaluated for proposal in self.history.pending.values()):
+            return None
+        return data.best.x
 
     def _design_point(self) -> Point:
         kind, n, width = self.settings.initial_design, self.settings.n_initial, len(self.space)
@@ -163,14 +180,18 @@ class Proposer:
             return centre
         return centre + region.design(n - 1, self.streams.rng(DESIGN), self.space.encode(centre))
 
-    def _from_criterion(self, number: int) -> Proposal:
+    def _from_criterion(self, number: int, repeat: bool) -> Proposal:
         start = time.perf_counter()
         models, fit = self.acquisition.fit()
         t_fit = time.perf_counter() - start
         with np.errstate(
             over="ignore"
         ):  # of values near the largest float, differences and bounds may be infinite
-            x, source = self.acquisition.best_new_point(models), "criterion"
+            x: Point | None
+            if repeat and models.noisy:
+                x, source = self.acquisition.best_known_point(models), "repeat"
+            else:
+                x, source = self.acquisition.best_point(models), "criterion"
             if x is None:
                 x, source = self._far_point(), "exploration"
             self.acquisition.improvement = self.improvement
@@ -182,7 +203,7 @@ class Proposer:
         """A new point far from all others: the farthest of many random ones, or of all that are left."""
         history = self.history
         if self.space.size <= ENUMERABLE:
-            candidates = history.remaining(self.region)
+            candidates = history.remaining(self.region, repeats=history.goals.noisy)
         else:
             sampler = self.space if self.region is None else self.region
             sample = sampler.sample(N_SPREAD, self.streams.rng(SPREAD, len(history.proposals)))

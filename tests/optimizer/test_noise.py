@@ -1,0 +1,161 @@
+"""Functions that scatter: runs with noise, from the first evaluation to the answer."""
+
+import json
+
+import numpy as np
+import pytest
+
+import tcgp
+
+BOUNDS = [(0.0, 1.0), (0.0, 1.0)]
+NOISE = 0.1
+
+
+def truth(x):
+    return (x[0] - 0.3) ** 2 + (x[1] - 0.6) ** 2
+
+
+class Scattered:
+    """The function with noise: the k-th call always has the same."""
+
+    def __init__(self, noise=NOISE):
+        self.noise, self.calls = noise, 0
+
+    def __call__(self, x):
+        self.calls += 1
+        return truth(x) + self.noise * np.random.default_rng(self.calls).standard_normal()
+
+
+def test_the_answer_is_a_prediction_and_not_the_luckiest_value():
+    result = tcgp.minimize(Scattered(), BOUNDS, n_evals=30, rng=0, noise=True)
+    assert result.best_observed == min(result.func_vals) < result.fun
+    assert abs(result.fun - truth(result.x)) < 0.5 * NOISE
+    low, high = result.interval
+    assert low < result.fun < high
+    assert high - low < 2.0 * NOISE
+    assert 0.5 * NOISE < result.noise < 2.0 * NOISE
+    assert "interval" in repr(result)
+
+
+def test_points_are_evaluated_again_and_each_value_is_kept():
+    result = tcgp.minimize(Scattered(), BOUNDS, n_evals=20, rng=0, noise=NOISE, confirm=4)
+    points = [tuple(x) for x in result.x_iters]
+    assert len(points) == len(result.func_vals) == 20
+    assert all(points[-k] in points[:-k] for k in range(1, 5))
+    assert [p.source for p in result.optimizer.history.proposals[-4:]] == ["repeat"] * 4
+
+
+def test_a_maximum_with_noise():
+    fun = Scattered()
+    result = tcgp.minimize(lambda x: 5.0 - fun(x), BOUNDS, n_evals=20, rng=0, noise=True, maximize=True)
+    low, high = result.interval
+    assert low < result.fun < high < 5.5
+    assert result.best_observed == max(result.func_vals)
+
+
+def test_an_exact_function_is_modelled_as_one():
+    """One repeat says that it repeats itself; the minimum is then found as without noise."""
+    result = tcgp.minimize(truth, BOUNDS, n_evals=20, rng=0, noise=True)
+    assert result.noise == 0.0
+    assert result.interval == (result.fun, result.fun)
+    assert result.fun < 1e-6
+    assert len(set(map(tuple, result.x_iters))) == 19
+
+
+def test_a_resumed_run_goes_on_as_if_it_had_not_stopped(tmp_path):
+    whole = tcgp.minimize(Scattered(), BOUNDS, n_evals=16, rng=0, noise=True)
+    fun, journal = Scattered(), tmp_path / "run.jsonl"
+    tcgp.minimize(fun, BOUNDS, n_evals=11, rng=0, noise=True, journal=journal)
+    rest = tcgp.minimize(fun, BOUNDS, n_evals=16, rng=0, noise=True, journal=journal)
+    assert rest.x_iters == whole.x_iters
+    assert rest.func_vals.tolist() == whole.func_vals.tolist()
+    assert (rest.fun, rest.interval) == (whole.fun, whole.interval)
+
+
+def test_values_told_again_are_one_more_evaluation_unless_they_were_told_already():
+    optimizer = tcgp.Optimizer([(0.0, 1.0)], rng=0, noise=True)
+    table = [[[0.2], [0.2], [0.2], [0.7]], [1.0, 1.5, 1.0, 2.0]]
+    optimizer.tell(*table)
+    optimizer.tell(*table)  # the script that imports them is run again
+    assert [e.y for e in optimizer.evaluations] == [1.0, 1.5, 1.0, 2.0]
+    optimizer.tell([0.2], 1.25)
+    assert len(optimizer.evaluations) == 5
+
+
+def test_noise_that_is_known_of_each_evaluation_weighs_them(tmp_path):
+    """One precise value outweighs many rough ones, also after a resume."""
+    journal = tmp_path / "run.jsonl"
+    points = [[x] for x in np.linspace(0.0, 1.0, 6)]
+    with tcgp.Optimizer([(0.0, 1.0)], rng=0, noise=True, journal=journal) as optimizer:
+        optimizer.tell(points, [abs(x - 0.4) for (x,) in points], sd=0.01)
+        optimizer.tell([0.4], -5.0, sd=4.0)
+        fun = optimizer.result().fun
+        assert optimizer.result().x == pytest.approx([0.4])
+    assert abs(fun) < 0.1
+    assert json.loads(journal.read_text().splitlines()[-1])["sd"] == 4.0
+    with tcgp.Optimizer.resume(journal) as again:
+        assert again.result().fun == fun
+
+
+def test_outputs_may_say_their_noise_and_limits_may_be_noisy():
+    rng = np.random.default_rng(0)
+
+    def simulate(p):
+        stress = 1.0 - p["x"] + 0.05 * rng.standard_normal()
+        mass_sd = 0.02 + 0.1 * p["y"]
+        mass = p["x"] + p["y"] + mass_sd * rng.standard_normal()
+        return {"mass": mass, "mass_sd": mass_sd, "stress": stress}
+
+    result = tcgp.minimize(
+        simulate,
+        {"x": (0.0, 1.0), "y": (0.0, 1.0)},
+        n_evals=25,
+        objective="mass",
+        constraints=["stress <= 0.5"],
+        noise={"mass": True, "stress": 0.05},
+        rng=0,
+    )
+    assert result.success
+    assert result.x["x"] > 0.45  # the limit as it is, not as luck has it
+    assert result.fun < 0.75
+
+
+def test_a_batch_may_have_one_point_twice_and_failures_have_no_say():
+    fun = Scattered(0.5)
+    optimizer = tcgp.Optimizer([(0.0, 1.0)], rng=0, noise=0.5, n_initial=3)
+    for _ in range(6):
+        batch = optimizer.ask(4)
+        values = [fun([*x, 0.6]) if x[0] < 0.8 else None for x in batch]
+        optimizer.tell(batch, values)
+    assert len(optimizer.evaluations) == 24
+    assert len(optimizer.pending) == 0
+    assert abs(optimizer.result().x[0] - 0.3) < 0.3
+
+
+def test_a_space_of_few_points_is_never_exhausted_by_noise():
+    fun = Scattered()
+    space = {"k": tcgp.Integer(0, 2)}
+    result = tcgp.minimize(
+        lambda p: fun([0.3 + 0.4 * p["k"], 0.6]), space, n_evals=15, rng=0, noise=True, n_initial=5
+    )
+    assert result.nfev == 15
+    assert result.x == {"k": 0}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"noise": -1.0}, "noise must be False, True or a standard deviation above 0, got -1.0"),
+        ({"noise": {"mass": True}}, "noise must name outputs in use"),
+        ({"noise": True, "method": "regp"}, "method must be one of 'gp', 'auto' for noisy evaluations"),
+        ({"confirm": 3}, "confirm needs noise"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        tcgp.minimize(truth, BOUNDS, n_evals=5, **arguments)
+
+
+def test_a_standard_deviation_needs_noise():
+    with pytest.raises(ValueError, match="sd is for noisy evaluations, and noise is False"):
+        tcgp.Optimizer([(0.0, 1.0)]).tell([0.5], 1.0, sd=0.1)

@@ -25,7 +25,7 @@ def test_a_drought_is_said_once_and_the_search_stays_near_the_best(caplog):
         best = optimizer.result().x
         if "gave them chances" not in caplog.text:
             optimizer.tell(x, simulate(x))
-    chances = misses(optimizer.history)
+    chances = misses(optimizer.history, optimizer.history.data)
     assert len(chances) >= 3
     assert np.prod([1.0 - p for p in chances]) < 0.01
     assert max(abs(x[name] - best[name]) for name in space) <= 0.2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import math
 import re
 from collections.abc import Collection
 from typing import Any, NoReturn
@@ -308,6 +309,11 @@ def _add_ask(commands: Any) -> None:
     parser.add_argument("journal", metavar="JOURNAL", help="file that keeps the campaign")
     parser.add_argument("--spec", metavar="SPEC.toml", help="parameters; needed to begin a journal")
     parser.add_argument("-n", type=_count, default=1, metavar="N", help="number of points (default 1)")
+    parser.add_argument(
+        "--confirm",
+        action="store_true",
+        help="with noise: points that have been evaluated, where one more evaluation tells most",
+    )
     parser.set_defaults(module="tcgp.cli.ask")
 
 
@@ -318,7 +324,7 @@ def _add_tell(commands: Any) -> None:
         description="Report the result at a point: its value, its outputs, or that it failed.",
         epilog=TELL_EPILOG,
         usage="tcgp tell [-h] JOURNAL (ID | --x JSON) (VALUE | NAME=VALUE ... | --failed REASON) [--took TIME] "
-        "[--correct]",
+        "[--sd SD] [--correct]",
     )
     parser.add_argument("journal", metavar="JOURNAL", help="file that keeps the campaign")
     parser.add_argument(
@@ -334,6 +340,12 @@ def _add_tell(commands: Any) -> None:
         type=_duration,
         metavar="TIME",
         help="how long the run took, for the report: seconds, or 10m, 2h",
+    )
+    parser.add_argument(
+        "--sd",
+        type=_positive,
+        metavar="SD",
+        help="with noise: standard deviation of the value, where it is known",
     )
     parser.set_defaults(module="tcgp.cli.tell")
 
@@ -513,9 +525,9 @@ def arrange(arguments: list[str]) -> list[str]:
     front, back = [], []
     rest = iter(protected)
     for text in rest:
-        if text == "--correct" or text.startswith(("--x=", "--failed=", "--took=")):
+        if text == "--correct" or text.startswith(("--x=", "--failed=", "--took=", "--sd=")):
             back.append(text)
-        elif text in ("--x", "--failed", "--took"):
+        elif text in ("--x", "--failed", "--took", "--sd"):
             back += [text, *itertools.islice(rest, 1)]
         else:
             front.append(text)
@@ -534,6 +546,12 @@ def _count(text: str) -> int:
     if not text.strip().isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"a whole number of at least 1 is needed, not {text.strip()!r}")
     return int(text)
+
+
+def _positive(text: str) -> float:
+    if not _is_number(text) or not 0.0 < float(text) < math.inf:
+        raise argparse.ArgumentTypeError(f"a number above 0 is needed, not {text.strip()!r}")
+    return float(text)
 
 
 def _duration(text: str) -> float:

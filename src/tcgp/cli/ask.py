@@ -19,7 +19,7 @@ def run(options: argparse.Namespace) -> int:
     with open_optimizer(options.journal, spec) as optimizer:
         for _ in range(options.n):
             try:
-                proposal = optimizer.propose()
+                proposal = optimizer.propose(repeat=options.confirm)
             except SpaceExhausted as error:
                 note(str(error))
                 return WITHOUT_SUCCESS

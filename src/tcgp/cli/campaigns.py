@@ -19,13 +19,16 @@ from tcgp.cli.console import UsageError
 from tcgp.cli.spec import Spec
 from tcgp.goals import parameter_names
 from tcgp.optimizer import Campaign, Evaluation, JournalError, JournalInUse, Optimizer, Retry, read_campaign
+from tcgp.optimizer.answer import LEVEL, Answer
 from tcgp.record.settings import GOALS
 from tcgp.running.opening import take_goals
 from tcgp.space import Point
 
 __all__ = [
+    "answer_of",
     "check_spec",
     "default_journal",
+    "describe_answer",
     "describe_corrections",
     "describe_counts",
     "describe_failures",
@@ -118,6 +121,25 @@ def describe_counts(campaign: Campaign) -> str:
     return text + (
         f"; {len(history.given_up)} asked outside them without an answer" if history.given_up else ""
     )
+
+
+def answer_of(campaign: Campaign) -> Answer:
+    """The best point of a campaign; with noise its value is a prediction."""
+    return Answer.of(Optimizer.of(campaign))
+
+
+def describe_answer(campaign: Campaign, answer: Answer) -> list[str]:
+    """The best point of a noisy campaign, and how well its value is known: lines with a label in front."""
+    (low, high), best, at = answer.interval, campaign.history.best, answer.evaluation
+    n = sum(at is not None and e.x == at.x for e in campaign.history.evaluations)
+    times = "once" if n == 1 else f"{n} times"
+    return [
+        f"best value   {answer.value:.6g}, predicted without noise",
+        f"interval     {low:.6g} to {high:.6g}, with a probability of {LEVEL:g}",
+        f"noise        {answer.noise:.3g}; this point was evaluated {times}",
+        *labelled("observed", [] if best is None else [f"{best.y!r} at best, which is luck in part"]),
+        *labelled("at", [] if at is None else [json.dumps(named(campaign, at.x))]),
+    ]
 
 
 def describe_goals_at(campaign: Campaign, evaluation: Evaluation) -> list[str]:

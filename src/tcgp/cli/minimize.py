@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 from tcgp._files import may_replace
 from tcgp._text import quote, shorten
 from tcgp.cli.campaigns import (
+    answer_of,
     check_spec,
     default_journal,
+    describe_answer,
     describe_counts,
     describe_failures,
     describe_front,
@@ -316,6 +318,8 @@ def _summary(campaign: Campaign, journal: Path, result: Result, simulator: Simul
     history = campaign.history
     if history.goals.has_several and len(history.data.front):
         lines = describe_front(campaign, lambda e: _where(campaign, e, simulator))
+    elif result.noise:
+        lines = describe_answer(campaign, answer_of(campaign))
     elif history.best is not None:
         lines = _describe_best("best value", campaign, history.best, simulator)
     elif history.least_violating is not None:

@@ -59,6 +59,9 @@ timeout = "10m"                 # for each run, in seconds or as text: "30s", "1
                                 # three parameters
 # min_improvement = 0.1         # what counts as better for these two, in the units of the value
 # x0 = [{width = 1.0, layers = 4, alloy = "steel"}]    # points to run first; or the name of a CSV file with a header
+# noise = true                  # runs of one point differ; or the standard deviation, or {mass = true, stress = 1.5}
+                                # for each output; a program may print that of a run as the output mass_sd
+# confirm = 5                   # with noise: the last 5 runs are repeats of the leading points
 # max_failures = 10             # stop after more failures than this; 0.5 for half of all runs, from the tenth on
 
 # For a program with several outputs: the one to minimize, and what is to be kept. A constraint on an output is
@@ -109,7 +112,7 @@ LARGEST_SPEC = 1 << 24  # bytes
 SETTINGS = tuple(field.name for field in fields(Settings))
 GOALS = ("objective", "constraints", "maximize", "reference")
 PROGRAM = ("command", "input", "timeout", "objective", "outputs", "environment")
-STOPPING = ("patience", "min_improvement", "stop_when_share_below")
+STOPPING = ("patience", "min_improvement", "stop_when_share_below", "confirm")
 RUN = ("budget", "seed", "workers", "target", "max_time", "max_failures", "retries", "x0", *STOPPING)
 KEYS = tuple(dict.fromkeys(("parameters", *PROGRAM, *RUN, *SETTINGS)))
 PLACES = ("file", "pattern", "key")
@@ -208,7 +211,7 @@ class Spec:
     x0 : list of points
         Points to evaluate first.
     stopping : dict
-        Rules that end a run early, as in `tcgp.minimize`.
+        Rules that say how a run ends, as in `tcgp.minimize`.
     """
 
     path: Path
@@ -555,8 +558,10 @@ def _workers(content: Mapping[str, Any]) -> tuple[int | None, str | None]:
 
 
 def _stopping(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The rules that end a run early, as far as they are given."""
+    """The rules that say how a run ends, as far as they are given."""
     given = {key: content[key] for key in STOPPING if key in content}
+    if given.get("confirm") and not content.get("noise"):
+        raise ValueError("'confirm' needs 'noise': exact values need no repeats")
     Limits(1, **given)
     return given
 

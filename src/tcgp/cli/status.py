@@ -16,6 +16,8 @@ from typing import Any
 
 from tcgp._files import write_atomically
 from tcgp.cli.campaigns import (
+    answer_of,
+    describe_answer,
     describe_corrections,
     describe_counts,
     describe_failures,
@@ -32,6 +34,7 @@ from tcgp.cli.campaigns import (
 from tcgp.cli.console import DONE, UsageError, show
 from tcgp.cli.replacing import check_replaceable
 from tcgp.optimizer import Campaign, Evaluation
+from tcgp.optimizer.answer import Answer
 from tcgp.record.file import is_in_use
 
 __all__ = ["facts", "run"]
@@ -86,8 +89,11 @@ def _in_words(campaign: Campaign) -> list[str]:
     lines = labelled("evaluations", [describe_counts(campaign), *describe_failures(campaign)])
     lines += labelled("corrected", describe_corrections(campaign))
     lines += labelled("tried again", describe_retries(campaign))
+    answer = answer_of(campaign) if history.goals.noisy else None
     if history.goals.has_several and len(history.data.front):
         lines += describe_front(campaign, lambda e: _which(campaign, e))
+    elif answer is not None and answer.noise:
+        lines += describe_answer(campaign, answer)
     elif (best := history.best) is not None:
         lines += [f"best value   {best.y!r}{_which(campaign, best)}", *_around(campaign, best)]
     elif (nearest := history.least_violating) is not None:
@@ -122,7 +128,9 @@ def facts(campaign: Campaign) -> dict[str, Any]:
     front = (
         [_point(campaign, data.evaluations[row]) for row in data.front] if history.goals.has_several else None
     )
+    answer = answer_of(campaign) if history.goals.noisy else None
     return {
+        **({} if answer is None else {"predicted": _predicted(campaign, answer)}),
         "n_told": len(history.evaluations),
         "n_failed": len(history.data.failures),
         "n_outside": len(history.outside),
@@ -140,6 +148,14 @@ def facts(campaign: Campaign) -> dict[str, Any]:
         "retries": [{"id": r.id, "reason": r.reason, "seconds": r.seconds} for r in history.retries],
         "pending": [{"id": p.id, "x": named(campaign, p.x)} for p in history.pending.values()],
     }
+
+
+def _predicted(campaign: Campaign, answer: Answer) -> dict[str, Any] | None:
+    """The best point of a noisy campaign, by its prediction."""
+    if answer.evaluation is None:
+        return None
+    x = named(campaign, answer.evaluation.x)
+    return {"value": answer.value, "interval": list(answer.interval), "noise": answer.noise, "x": x}
 
 
 def _point(campaign: Campaign, evaluation: Evaluation) -> dict[str, Any]:

@@ -6,16 +6,18 @@ import argparse
 import difflib
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tcgp.cli.campaigns import open_optimizer
 from tcgp.cli.console import DONE, UsageError
 from tcgp.goals import Goals
-from tcgp.optimizer import Optimizer
+from tcgp.optimizer import Evaluation, Optimizer
+from tcgp.optimizer.answer import Answer
 from tcgp.programs.numerals import parse_number
 
 __all__ = ["run"]
 
-Answer = float | dict[str, float] | None
+Told = float | dict[str, float] | None
 
 
 def run(options: argparse.Namespace) -> int:
@@ -25,9 +27,17 @@ def run(options: argparse.Namespace) -> int:
         _check_answer(answer, optimizer.history.goals)
         x = _point(options.x) if number is None else _proposed(optimizer, options.journal, number)
         try:
-            before = optimizer.history.to_correct(x) if options.correct else None
-            note = optimizer.correct if options.correct else optimizer.tell
-            note(x, answer, reason=options.failed, seconds=options.took)
+            history, before = optimizer.history, None
+            if options.correct:
+                which = (
+                    number if history.goals.noisy and number is not None else x
+                )  # a point may have several
+                before = history.to_correct(which)
+                optimizer.correct(which, answer, reason=options.failed, seconds=options.took)
+            else:
+                point = history.check_told(x)
+                told = Evaluation.of(point, answer, options.failed, options.took, history.goals, options.sd)
+                optimizer.add_evaluations([replace(told, id=number if history.goals.noisy else None)])
         except ValueError as error:
             raise UsageError(_with_way_out(str(error))) from None
         done = "noted" if before is None else f"corrected, it was {before.outcome()}"
@@ -43,7 +53,10 @@ def _with_way_out(message: str) -> str:
 
 
 def _so_far(optimizer: Optimizer) -> str:
-    history = optimizer.history
+    history, answer = optimizer.history, Answer.of(optimizer)
+    if answer.noise:
+        low, high = answer.interval
+        return f"the best is predicted to be {answer.value:.6g}, between {low:.6g} and {high:.6g}"
     if history.goals.has_several and len(history.data.front):
         return f"{len(history.data.front)} of {len(history.evaluations)} are on the front"
     if history.best is None:
@@ -55,7 +68,7 @@ def _so_far(optimizer: Optimizer) -> str:
     return f"the best of {len(history.evaluations)} is {history.best.y!r}"
 
 
-def _number_and_answer(options: argparse.Namespace) -> tuple[int | None, Answer]:
+def _number_and_answer(options: argparse.Namespace) -> tuple[int | None, Told]:
     """The proposal (None with --x), and its value or outputs (None with --failed)."""
     rest = [text.strip() for text in options.rest]
     numbers = [] if options.x is not None else rest[:1]
@@ -95,7 +108,7 @@ def _number(label: str, text: str) -> float:
         raise UsageError(f"{label} must be a number, got {text!r}; for a failed run use --failed") from None
 
 
-def _check_answer(answer: Answer, goals: Goals) -> None:
+def _check_answer(answer: Told, goals: Goals) -> None:
     """Refuse an answer of another form than the campaign's, or without an output that a goal needs."""
     if answer is None:
         return

@@ -239,7 +239,7 @@ class Optimizer(Known):
             if len(others) != _constraints_not_kept(campaign):
                 raise _not_kept(_constraints_not_kept(campaign), f", got {len(others)}")
             say_what_differs(campaign.header, journal)
-            optimizer = cls._of(campaign, others)
+            optimizer = cls.of(campaign, others)
             optimizer._journal = opened
             if reoffer:
                 optimizer._again.extend([*optimizer.history.pending, *optimizer.history.given_up])
@@ -258,12 +258,13 @@ class Optimizer(Known):
         journal cannot keep, the optimizer looks at the run without them, and refuses to ask.
         """
         campaign = read_campaign(journal)
-        optimizer = cls._of(campaign, [])
+        optimizer = cls.of(campaign, [])
         optimizer._n_missing = _constraints_not_kept(campaign)
         return optimizer
 
     @classmethod
-    def _of(cls, campaign: Campaign, constraints: Sequence[Any]) -> Optimizer:
+    def of(cls, campaign: Campaign, constraints: Sequence[Any] = ()) -> Optimizer:
+        """The optimizer of a campaign that was read, without its journal."""
         optimizer = cls.__new__(cls)
         optimizer._begin(Streams(campaign.seed), campaign.history, constraints)
         optimizer.campaign = campaign.header.get("campaign")
@@ -519,8 +520,9 @@ class Optimizer(Known):
         maximize: bool | str | Sequence[str] | None = None,
         reference: Mapping[str, float] | None = None,
         n_initial: int | None = None,
+        noise: Noise | None = None,
     ) -> None:
-        """Want something else: another objective, other constraints, or an initial design of another size.
+        """Want something else: another objective, other constraints, an initial design of another size, or noise.
 
         All that is None stays as it is. Evaluations are read again from all the outputs that were recorded; one that
         lacks an output counts as failed until the goals do not need it. Pending points that constraints on parameters
@@ -537,6 +539,8 @@ class Optimizer(Known):
             As in `Optimizer`; that of other objectives is left behind.
         n_initial : int, optional
             Can be changed while the initial design goes on.
+        noise : bool, float or mapping, optional
+            As in `Optimizer`: a run of evaluations that were thought to be exact can go on as a noisy one.
 
         Examples
         --------
@@ -554,6 +558,7 @@ class Optimizer(Known):
         texts, others = split_constraints(before.constraints if constraints is None else constraints)
         if others:
             raise ValueError(f"constraints must be strings such as 'stress <= 250', got {plain(others[0])}")
+        goals["noise"] = before.noise if noise is None else noise
         self.take_goals(replace(before, **goals, constraints=texts, n_initial=n_initial))
 
     @atomic

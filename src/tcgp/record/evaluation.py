@@ -139,7 +139,8 @@ def _deviations(sd: object, goals: Goals | None) -> tuple[float | None, dict[str
         return None, {}
     if goals is None or not goals.noisy:
         raise ValueError(f"sd is for noisy evaluations, and noise is False: got {plain(sd)}")
-    given = dict(sd) if isinstance(sd, Mapping) else {goals.objective: sd}
+    objective = goals.outputs[0] if goals.outputs else None
+    given = dict(sd) if isinstance(sd, Mapping) else {objective: sd}
     found: dict[str | None, float | None] = {}
     for name, value in given.items():
         if name not in (goals.outputs or (None,)):

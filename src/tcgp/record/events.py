@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, TypeAlias
 
 from tcgp._text import plain
+from tcgp.goals import Noise
 from tcgp.record.evaluation import Evaluation, Proposal
 from tcgp.record.settings import GOALS, check_choice
 from tcgp.space import Point, Space
@@ -163,6 +164,7 @@ class GoalsChanged:
     maximize: bool | tuple[str, ...]
     reference: Mapping[str, float] | None
     n_initial: int | None
+    noise: Noise = False
 
     def to_json(self) -> Json:
         """For a journal."""
@@ -171,7 +173,7 @@ class GoalsChanged:
     @classmethod
     def from_json(cls, item: Mapping[str, Any]) -> GoalsChanged:
         """From a journal."""
-        return cls(**{name: item[name] for name in GOALS})
+        return cls(**{name: item[name] for name in GOALS if name in item or name != "noise"})
 
 
 Event: TypeAlias = Asked | Told | Corrected | Retry | Enqueued | SpaceChanged | GoalsChanged

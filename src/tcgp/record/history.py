@@ -132,7 +132,9 @@ class History:
                 self._check_parameters(space)
             case GoalsChanged():
                 settings = replace(self.settings, **asdict(event))
-                settings.goals(self.space)  # refuses what cannot be
+                noisy = settings.goals(self.space).noisy  # refuses what cannot be
+                if self.goals.noisy and not noisy and self.data.repeats_differ:
+                    raise ValueError("noise must not be False: evaluations of one point differ")
                 self._check_size(settings)
                 return None if settings == self.settings else event
         return event
@@ -363,6 +365,11 @@ class History:
         else:
             point = self.check_told(x_or_id)
             found, what = self.at(point) or self.find_near(point), f"the point {list(point)!r}"
+            n = sum(found is not None and e.x == found.x for e in self._seen)
+            if n > 1:
+                raise ValueError(
+                    f"{what} has {n} values: say by the number of its proposal which one to correct"
+                )
         if found is None:
             raise ValueError(f"{what} has no value to correct: tell it")
         return found

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 # Of the settings, those that may change in a run.
-GOALS = ("objective", "constraints", "maximize", "reference", "n_initial")
+GOALS = ("objective", "constraints", "maximize", "reference", "noise", "n_initial")
 
 DESIGNS = ("uniform", "lhs", "sobol", "centre")
 

@@ -128,8 +128,8 @@ class Proposer:
         assert self.settings.n_initial is not None
         if len(history) < self.settings.n_initial:
             return Proposal(number, self._design_point(), "design")
-        if history.goals.noisy and (x := self._first_repeat()) is not None:
-            return Proposal(number, x, "repeat")
+        if history.goals.noisy and (again := self._first_repeat()) is not None:
+            return Proposal(number, again, "repeat")
         # One datum, or equal data, tell a model nothing about the scale of the function.
         if not history.data.has_contrast:
             return Proposal(number, self._far_point(), "exploration")

@@ -159,3 +159,20 @@ def test_what_makes_no_sense_is_refused(arguments, message):
 def test_a_standard_deviation_needs_noise():
     with pytest.raises(ValueError, match="sd is for noisy evaluations, and noise is False"):
         tcgp.Optimizer([(0.0, 1.0)]).tell([0.5], 1.0, sd=0.1)
+
+
+def test_a_run_that_was_thought_exact_goes_on_as_a_noisy_one(tmp_path):
+    """Without a new journal: one repeat differs, and the user says so."""
+    journal, fun = tmp_path / "run.jsonl", Scattered()
+    tcgp.minimize(fun, BOUNDS, n_evals=8, rng=0, journal=journal)
+    with tcgp.Optimizer.resume(journal) as optimizer:
+        x = optimizer.evaluations[3].x
+        with pytest.raises(ValueError, match="evaluations are exact"):
+            optimizer.tell(x, fun(x))
+        optimizer.change_goals(noise=True)
+        optimizer.tell(x, fun(x))
+    result = tcgp.minimize(fun, BOUNDS, n_evals=14, rng=0, journal=journal, noise=True)
+    assert (result.nfev, len(result.func_vals)) == (14, 15)
+    assert 0.3 * NOISE < result.noise < 3.0 * NOISE
+    with pytest.raises(tcgp.optimizer.JournalError, match="noise must not be False"):
+        tcgp.minimize(fun, BOUNDS, n_evals=15, rng=0, journal=journal)

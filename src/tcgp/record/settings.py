@@ -183,11 +183,11 @@ class Settings:
     def goals_given(self) -> dict[str, Any]:
         """The settings that may change in a run."""
         return {name: getattr(self, name) for name in GOALS}
+
     def to_json(self) -> dict[str, Any]:
         """What a journal keeps; what is not used is left out, for versions that do not know it."""
         unused = {"reference": None, "noise": False}
         return {k: v for k, v in asdict(self).items() if k not in unused or v is not unused[k]}
-
 
     def goals(self, space: Space) -> Goals:
         """What is wanted of the outputs."""

@@ -15,7 +15,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 os.fsync = lambda file: None
 
 # Hosts that are not installed everywhere: without one the doctests of its bridge cannot be collected.
-OPTIONAL = {"gest": "gest_api"}
+OPTIONAL = {"gest": "gest_api", "openmdao": "openmdao"}
 collect_ignore = [
     f"src/tcgp/integrations/{module}.py"
     for module, host in OPTIONAL.items()

@@ -60,6 +60,7 @@ autodoc_mock_imports = [
     "gest_api",
     "gpytorch",
     "ioh",
+    "openmdao",
     "optuna",
     "sklearn",
     "torch",
@@ -73,9 +74,9 @@ nitpick_ignore_regex = [
     # What docstrings mention of other packages, of the standard library, and of ourselves beside the public names.
     (
         "py:.*",
-        r"(numpy|scipy|matplotlib|concurrent|pathlib|os|optuna|dataclasses|sklearn|ax|botorch|torch|gest_api)\b.*",
+        r"(numpy|scipy|matplotlib|concurrent|pathlib|os|optuna|dataclasses|sklearn|ax|botorch|torch|gest_api|openmdao)\b.*",
     ),
-    ("py:obj", r"[a-z_]+|Posterior|SingleTaskGP|Standardize|CRITERIA|VOCS"),
+    ("py:obj", r"[a-z_]+|Posterior|SingleTaskGP|Standardize|CRITERIA|VOCS|AnalysisError"),
     ("py:func", r"tcgp\.sampling\.particles\.move"),
 ]
 

@@ -1,6 +1,6 @@
 """A few seconds with an installed tcgp: does the core work, and each extra that is named?
 
-python tools/smoke.py [plot] [experiments] [optuna] [botorch] [sklearn] [ax] [gest] [coco]
+python tools/smoke.py [plot] [experiments] [optuna] [botorch] [sklearn] [ax] [gest] [openmdao] [coco]
 """
 
 from __future__ import annotations
@@ -109,6 +109,19 @@ def gest() -> None:
     assert generator.optimizer.result().fun < 0.05
 
 
+def openmdao() -> None:
+    import openmdao.api as om
+
+    from tcgp.integrations.openmdao import TailCalibratedDriver
+
+    problem = om.Problem(driver=TailCalibratedDriver(n_evals=8, rng=0), reports=False)
+    problem.model.add_subsystem("bowl", om.ExecComp("f = (x - 0.3) ** 2"), promotes=["*"])
+    problem.model.add_design_var("x", lower=-1.0, upper=1.0)
+    problem.model.add_objective("f")
+    assert problem.setup().run_driver().success
+    assert problem.get_val("f").item() < 0.05
+
+
 def coco() -> None:
     import cocoex
 
@@ -130,6 +143,7 @@ EXTRAS = {
     "sklearn": sklearn,
     "ax": ax,
     "gest": gest,
+    "openmdao": openmdao,
     "coco": coco,
 }
 

@@ -30,7 +30,11 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 # Pages that need more than what `make test` installs everywhere.
-NEEDS = {"bridges/gest.md": ("xopt",), "bridges/libensemble.md": ("libensemble", "optimas")}
+NEEDS = {
+    "bridges/gest.md": ("xopt",),
+    "bridges/libensemble.md": ("libensemble", "optimas"),
+    "bridges/openmdao.md": ("openmdao",),
+}
 PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "examples/simulator/README.md"])
 
 # Prose for Sphinx: nothing in them runs.

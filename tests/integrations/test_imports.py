@@ -12,6 +12,7 @@ HOSTS = [
     ("ax", "ax", "ax-platform"),
     ("botorch", "botorch", "botorch"),
     ("gest", "gest_api", "gest-api"),
+    ("openmdao", "openmdao", "openmdao"),
     ("optuna", "optuna", "optuna"),
     ("sklearn", "sklearn", "scikit-learn"),
 ]
@@ -22,7 +23,7 @@ def _python(code):
 
 
 def test_importing_the_package_imports_no_host():
-    hosts = ("ax", "botorch", "cocoex", "gest_api", "ioh", "optuna", "sklearn", "torch")
+    hosts = ("ax", "botorch", "cocoex", "gest_api", "ioh", "openmdao", "optuna", "sklearn", "torch")
     done = _python(
         "import sys, tcgp, tcgp.integrations.coco\n"
         f"print([host for host in {hosts!r} if host in sys.modules])"

@@ -223,7 +223,7 @@ def test_the_summary_has_outputs_and_constraints_at_the_best_point(finished, jou
     assert f"             stress = {best['outputs']['stress']!r}" in shown
     assert f"constraints  stress <= 2: {best['outputs']['stress']:.6g}, " in shown
     n = sum(event["outputs"]["stress"] <= 2.0 for event in tells(journal))
-    assert f"evaluations  {BUDGET}: {BUDGET} succeeded, 0 failed; {n} keep all constraints" in shown
+    assert f"evaluations  {BUDGET}: {BUDGET} succeeded, 0 failed; {n} satisfy all constraints" in shown
 
 
 @pytest.mark.parametrize(
@@ -313,13 +313,13 @@ def test_where_no_run_keeps_all_constraints_the_nearest_is_shown(tmp_path, capsy
     nearest = min(
         tells(tmp_path / "spec.tcgp" / "journal.jsonl"), key=lambda event: event["outputs"]["stress"]
     )
-    assert "best value   none: no run keeps all constraints" in captured.out
+    assert "best value   none: no run satisfies all constraints" in captured.out
     assert f"nearest      {nearest['y']!r}   (run {nearest['id']}, " in captured.out
     assert f"violated by {nearest['outputs']['stress'] - 0.01:.3g}" in captured.out
-    assert "no value that keeps all constraints yet" in captured.err
+    assert "no value that satisfies all constraints yet" in captured.err
     assert "fix it and move the journal away" not in captured.err
     assert main(["status", str(tmp_path / "spec.tcgp" / "journal.jsonl")]) == 0
-    assert "no run keeps all constraints so far\nnearest      " in capsys.readouterr().out
+    assert "no run satisfies all constraints so far\nnearest      " in capsys.readouterr().out
     assert main(["status", str(tmp_path / "spec.tcgp" / "journal.jsonl"), "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert (facts["best"], facts["n_feasible"], facts["nearest"]["id"]) == (None, 0, nearest["id"])
@@ -353,10 +353,10 @@ def campaign(tmp_path, capsys):
 
 def test_outputs_are_told_by_name(campaign, capsys):
     assert main(["tell", campaign, "0", "mass=12.5", "stress=-3e0", "lift=1"]) == 0
-    assert capsys.readouterr().out == "noted; the best of 1 that keep all constraints is 12.5, 2 pending\n"
+    assert capsys.readouterr().out == "noted; the best of 1 that satisfy all constraints is 12.5, 2 pending\n"
     assert main(["tell", campaign, "1", "mass=2.5", "stress=7"]) == 0
     assert main(["tell", campaign, "stress=nan", "mass=1", "--x", '{"width": 0.5, "height": 0.25}']) == 0
-    assert "the best of 1 that keep all constraints is 12.5" in capsys.readouterr().out
+    assert "the best of 1 that satisfy all constraints is 12.5" in capsys.readouterr().out
     assert [event["outputs"] for event in tells(campaign)] == [
         {"mass": 12.5, "stress": -3.0, "lift": 1.0},
         {"mass": 2.5, "stress": 7.0},
@@ -415,7 +415,7 @@ def test_status_shows_the_best_that_keeps_all_constraints(campaign, tmp_path, ca
     table = tmp_path / "runs.csv"
     assert main(["status", campaign, "--csv", str(table)]) == 0
     shown = capsys.readouterr().out
-    assert "3: 3 succeeded, 0 failed; 2 keep all constraints" in shown
+    assert "3: 3 succeeded, 0 failed; 2 satisfy all constraints" in shown
     assert "best value   2.0   (id 2)" in shown
     assert "outputs      mass = 2.0\n             stress = 1.999\n" in shown
     assert "constraints  stress <= 2: 1.999, 0.001 below the limit (active)" in shown

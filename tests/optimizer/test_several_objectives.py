@@ -130,7 +130,7 @@ def test_without_a_point_that_keeps_the_limits_there_is_no_front():
     assert not result.success
     assert len(result.front) == 0
     assert result.reference == {}
-    assert "no evaluation keeps all constraints" in result.message
+    assert "no evaluation satisfies all constraints" in result.message
     with pytest.raises(ValueError, match="the front has no point"):
         result.knee()
 

@@ -53,7 +53,7 @@ def test_samples_tell_apart_what_violates_a_constraint_and_star_the_best_that_do
     star = np.asarray(ax.collections[-1].get_offsets())[0]
     np.testing.assert_allclose(star, [constrained.x["width"], constrained.fun])
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
-        "keeps all constraints",
+        "satisfies all constraints",
         "violates a constraint",
     ]
 

@@ -78,7 +78,7 @@ def test_with_no_feasible_point_the_nearest_is_given_and_said():
         constraints="load <= 1",
     )
     assert not result.success
-    assert "no evaluation keeps all constraints" in result.message
+    assert "no evaluation satisfies all constraints" in result.message
     loads = [5.0 + (x[0] - 0.4) ** 2 for x in result.x_iters]
     assert result.outputs["load"] == min(loads)
     assert abs(result.x[0] - 0.4) < 0.05  # the search went where the limit is nearest

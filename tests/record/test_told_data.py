@@ -128,7 +128,7 @@ def test_without_an_allowed_value_there_is_no_success() -> None:
     optimizer.tell([0.1], 0.0)
     result = optimizer.result()
     assert not result.success
-    assert "no evaluation keeps all constraints" in result.message
+    assert "no evaluation satisfies all constraints" in result.message
 
 
 # ---- constraints are refused before a journal is written ----

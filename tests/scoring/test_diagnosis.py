@@ -61,7 +61,7 @@ def test_too_little_predicted_probability_is_called_overconfident():
     y = np.concatenate((np.full(20, -1.0) - np.arange(20) / 20.0, np.full(n - 20, 5.0)))
     text = str(diagnose(model_of(np.full(n, 5.0), np.full(n, 3.0), y, -0.9)))
     # Every point predicts Φ(−5.9/3) = 0.0246, a quarter of the frequency 0.1.
-    assert "20 of 200 points, 10 % of the box by weight" in text
+    assert "20 of 200 points, about 10 % of the box" in text
     assert "the GP gives 0.25 times" in text
     assert "overconfident about the absence of low values, by a factor 4.06." in text
 
@@ -70,7 +70,7 @@ def test_too_little_predicted_probability_is_called_overconfident():
 def test_the_share_of_the_box_is_written_without_an_exponent(n_below, share):
     y = np.where(np.arange(200) < n_below, -1.0 - np.arange(200) / 200.0, 5.0)
     text = str(diagnose(model_of(np.full(200, 1.0), np.full(200, 3.0), y, -0.9)))
-    assert f"({n_below} of 200 points, {share} of the box by weight)" in text
+    assert f"({n_below} of 200 points, about {share} of the box)" in text
 
 
 def test_too_much_predicted_probability_is_called_underconfident():

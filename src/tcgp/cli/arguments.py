@@ -136,6 +136,7 @@ STATUS_EPILOG = """\
 examples:
   tcgp status run.jsonl
   tcgp status spec.toml                          or spec.tcgp: also while tcgp minimize is at work
+  tcgp status run.jsonl --top 5                  the five best runs
   tcgp status run.jsonl --csv runs.csv           every run as a table
 """
 
@@ -289,6 +290,9 @@ def _add_minimize(commands: Any) -> None:
         help="make one run and show what is read of it; a value is kept",
     )
     parser.add_argument(
+        "--verify", type=_count, metavar="K", help="in the end, run the best design K times again and compare"
+    )
+    parser.add_argument(
         "--retry-failed",
         metavar="TEXT",
         nargs="?",
@@ -385,6 +389,7 @@ def _add_status(commands: Any) -> None:
         help="its journal, its directory, or the spec that tcgp minimize was given",
     )
     parser.add_argument("--json", action="store_true", help="as one JSON object")
+    parser.add_argument("--top", type=_count, metavar="K", help="also list the K best runs")
     parser.add_argument("--csv", metavar="FILE", help="also write every run to a CSV file")
     _add_force(parser)
     parser.set_defaults(module="tcgp.cli.status")
@@ -422,7 +427,11 @@ def _add_diagnose(commands: Any) -> None:
         description=DIAGNOSE_DESCRIPTION,
         epilog=DIAGNOSE_EPILOG,
     )
-    parser.add_argument("data", metavar="DATA.csv", help="table of runs, or a journal")
+    parser.add_argument(
+        "data",
+        metavar="DATA.csv",
+        help="table of runs; or a journal, the directory of a campaign, or its spec",
+    )
     parser.add_argument("--objective", metavar="COLUMN", help="column of the values (default: the last)")
     parser.add_argument("--ignore", nargs="+", default=[], metavar="COLUMN", help="columns to leave out")
     parser.add_argument("--method", choices=METHODS, help="default: that of the journal, or tcgp")

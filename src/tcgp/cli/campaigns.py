@@ -115,7 +115,7 @@ def describe_counts(campaign: Campaign) -> str:
     n, n_failed = len(history.evaluations), len(history.data.failures)
     text = f"{n}: {n - n_failed} succeeded, {n_failed} failed"
     if history.goals.limits:
-        text += f"; {int(history.data.feasible.sum())} keep all constraints"
+        text += f"; {int(history.data.feasible.sum())} satisfy all constraints"
     text += f"; {len(history.pending)} pending" if history.pending else ""
     text += f"; {len(history.outside)} more outside the present bounds" if history.outside else ""
     return text + (

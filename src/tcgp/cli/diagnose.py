@@ -6,12 +6,13 @@ import argparse
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from tcgp._typing import FloatArray
-from tcgp.cli.campaigns import read
+from tcgp.cli.campaigns import find_journal, read
 from tcgp.cli.console import DONE, UsageError, note, relative, show
 from tcgp.cli.pictures import can_draw, is_picture, new_figure, save
 from tcgp.cli.replacing import check_replaceable
@@ -57,6 +58,8 @@ def run(options: argparse.Namespace) -> int:
     from tcgp.methods.fit import fit_model
     from tcgp.scoring import diagnose, diagnose_limit
 
+    if Path(options.data).is_dir() or options.data.endswith(".toml"):
+        options.data = str(find_journal(options.data))
     if options.plot is not None:
         check_replaceable(options.plot, "the picture", is_picture, force=options.force)
     if _is_journal(options.data) and options.method is None and options.delta is None:

@@ -128,6 +128,10 @@ def run(options: argparse.Namespace) -> int:
     if result.status == Status.INTERRUPTED:
         note(f"the same command goes on where this one stopped: tcgp minimize {options.spec}")
         return INTERRUPTED
+    if options.verify is not None:
+        from tcgp.cli.verify import verify
+
+        verify(campaign, simulator, options.verify)
     if not options.no_plots:
         _draw(result, journal.parent, force=options.force)
     stuck = result.status in (Status.WORKERS, Status.FAILURES, Status.UNREAD)
@@ -323,7 +327,7 @@ def _summary(campaign: Campaign, journal: Path, result: Result, simulator: Simul
     elif history.best is not None:
         lines = _describe_best("best value", campaign, history.best, simulator)
     elif history.least_violating is not None:
-        lines = ["best value   none: no run keeps all constraints"]
+        lines = ["best value   none: no run satisfies all constraints"]
         lines += _describe_best("nearest", campaign, history.least_violating, simulator)
     else:
         lines = ["best value   none: no run has succeeded"]

@@ -78,8 +78,8 @@ width = {type = "real", low = 0.1, high = 10.0, log = true}
 layers = {type = "integer", low = 1, high = 8}
 alloy = {type = "categorical", choices = ["steel", "brass", "zinc"]}
 # mesh = {choices = ["coarse", "medium", "fine"], ordered = true}
-# length = {low = 0.0, high = 5.0, step = 0.25}     # only multiples of the step; log = true goes with it
-# mass = {type = "real", choices = [1.0, 2.2, 4.7], log = true}    # only these values, on a logarithmic scale
+# length = {low = 0.0, high = 5.0, step = 0.25}     # only multiples of the step, log = true or not
+# series = {type = "real", choices = [1.0, 2.2]}     # only these values
 # height = 2.5                                      # fixed: the program gets it, and nothing is searched
 
 # Where the value is. By default it is the last number on the last line of standard output.

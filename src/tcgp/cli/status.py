@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         show(json.dumps({**facts(campaign), **asdict(activity)}))
         return DONE
-    for line in [*labelled("state", [str(activity)]), *_in_words(campaign)]:
+    for line in [*labelled("state", [str(activity)]), *_in_words(campaign), *_top(campaign, options.top)]:
         show(line)
     return DONE
 
@@ -97,13 +97,25 @@ def _in_words(campaign: Campaign) -> list[str]:
     elif (best := history.best) is not None:
         lines += [f"best value   {best.y!r}{_which(campaign, best)}", *_around(campaign, best)]
     elif (nearest := history.least_violating) is not None:
-        lines.append("best value   none: no run keeps all constraints so far")
+        lines.append("best value   none: no run satisfies all constraints so far")
         value = describe_value(campaign, nearest)
         lines += [f"nearest      {value}{_which(campaign, nearest)}", *_around(campaign, nearest)]
     else:
         lines.append("best value   none so far")
     pending = [json.dumps({"id": p.id, "x": named(campaign, p.x)}) for p in history.pending.values()]
     return [*lines, *labelled("pending", pending)]
+
+
+def _top(campaign: Campaign, most: int | None) -> list[str]:
+    """The best evaluations, one line each: those that satisfy all constraints, and then those that come nearest."""
+    data = campaign.history.data
+    lines = []
+    for row in data.ranking[: most or 0]:
+        e = data.evaluations[row]
+        broken = "" if data.feasible[row] else ", not all constraints are satisfied"
+        which = _which(campaign, e)
+        lines.append(f"{describe_value(campaign, e)}{which}{broken}   {json.dumps(named(campaign, e.x))}")
+    return labelled("top", lines)
 
 
 def _which(campaign: Campaign, evaluation: Evaluation) -> str:

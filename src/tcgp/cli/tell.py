@@ -60,11 +60,13 @@ def _so_far(optimizer: Optimizer) -> str:
     if history.goals.has_several and len(history.data.front):
         return f"{len(history.data.front)} of {len(history.evaluations)} are on the front"
     if history.best is None:
-        return "no value so far" if history.least_violating is None else "no run keeps all constraints so far"
-    if history.goals.limits:
         return (
-            f"the best of {int(history.data.feasible.sum())} that keep all constraints is {history.best.y!r}"
+            "no value so far"
+            if history.least_violating is None
+            else "no run satisfies all constraints so far"
         )
+    if history.goals.limits:
+        return f"the best of {int(history.data.feasible.sum())} that satisfy all constraints is {history.best.y!r}"
     return f"the best of {len(history.evaluations)} is {history.best.y!r}"
 
 

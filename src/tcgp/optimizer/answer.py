@@ -31,7 +31,7 @@ class Answer:
     noise : float
         Standard deviation of the noise; 0 for exact values.
     feasible : bool
-        Whether it keeps all constraints, by its predictions where limits are noisy.
+        Whether it satisfies all constraints, by its predictions where limits are noisy.
     """
 
     evaluation: Evaluation | None

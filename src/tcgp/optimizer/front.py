@@ -41,7 +41,7 @@ class FrontPoint:
 
 
 class Front:
-    """The points that keep all constraints and that no other such point dominates, from one end to the other.
+    """The points that satisfy all constraints and that no other such point dominates, from one end to the other.
 
     Parameters
     ----------
@@ -117,7 +117,9 @@ class Front:
 
     def _check_not_empty(self) -> None:
         if not self._points:
-            raise ValueError("the front has no point: no evaluation has succeeded and keeps all constraints")
+            raise ValueError(
+                "the front has no point: no evaluation has succeeded and satisfies all constraints"
+            )
 
     def __repr__(self) -> str:
         if not self._points:

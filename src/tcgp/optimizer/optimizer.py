@@ -578,7 +578,7 @@ class Optimizer(Known):
         self._change(event, self._new_proposer(self.space, settings))
         data, changed = self.history.data, {n: new for n, new in goals.items() if new != getattr(before, n)}
         logger.warning(
-            "the goals have changed: %s; of %d evaluations %d have a value, and %d of them keep all constraints",
+            "the goals have changed: %s; of %d evaluations %d have a value, and %d of them satisfy all constraints",
             "; ".join(f"{n} was {plain(getattr(before, n))} and is now {plain(changed[n])}" for n in changed),
             *(len(data.Y), data.succeeded.sum(), data.feasible.sum()),
         )

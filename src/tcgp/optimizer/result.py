@@ -37,7 +37,7 @@ class Result(OptimizeResult):  # type: ignore[misc]
     interval : (float, float)
         With ``noise`` the interval that has the value without noise at x with a probability of 0.9; else ``fun`` twice.
     best_observed : float
-        The best value that was told of a point that keeps all constraints. With ``noise`` it is a lucky one.
+        The best value that was told of a point that satisfies all constraints. With ``noise`` it is a lucky one.
     noise : float
         Standard deviation of the noise of a typical evaluation, known or learned; 0 for exact ones.
     outputs : dict or None
@@ -76,7 +76,9 @@ class Result(OptimizeResult):  # type: ignore[misc]
         best = answer.evaluation
         message = "the front so far" if history.goals.has_several else "the best so far"
         if not answer.feasible:
-            message = f"no evaluation {'has succeeded' if best is None else 'keeps all constraints'} so far"
+            message = (
+                f"no evaluation {'has succeeded' if best is None else 'satisfies all constraints'} so far"
+            )
         result = cls(
             x=None if best is None else optimizer.space.as_argument(best.x),
             fun=answer.value,
@@ -150,8 +152,10 @@ class Result(OptimizeResult):  # type: ignore[misc]
         >>> list(result.to_dataframe().columns)
         ['id', 'width', 'mass', 'stress', 'feasible', 'reason', 'seconds']
         """
-        import pandas
-
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError("to_dataframe needs pandas: pip install pandas") from None
         return pandas.DataFrame(rows_of(self.optimizer.history))
 
     def plot(self, **options: Any) -> Any:

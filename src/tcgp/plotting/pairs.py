@@ -160,7 +160,7 @@ class RunView:
         Names of all parameters.
     space : Space or None
     feasible : (n,) array of bool
-        Whether each evaluation succeeded and keeps all constraints.
+        Whether each evaluation succeeded and satisfies all constraints.
     sign : {1.0, -1.0}
         -1 if large values are good.
     """
@@ -200,7 +200,7 @@ class RunView:
 
     @property
     def best(self) -> int | None:
-        """Place of the best evaluation that keeps all constraints, if there is one."""
+        """Place of the best evaluation that satisfies all constraints, if there is one."""
         merit = np.where(self.feasible, self.sign * self.values, np.inf)
         return int(np.argmin(merit)) if self.feasible.any() else None
 
@@ -214,7 +214,7 @@ def values_of(run: Any) -> FloatArray:
 
 
 def feasible_of(run: Any) -> BoolArray:
-    """Whether each evaluation of a run succeeded and keeps all constraints."""
+    """Whether each evaluation of a run succeeded and satisfies all constraints."""
     ok = np.isfinite(values_of(run))
     return ok if getattr(run, "feasible", None) is None else ok & np.asarray(run.feasible)
 
@@ -335,7 +335,7 @@ def draw_samples(figure: Any, view: RunView) -> None:
             scale_values(ax, view.values)
     figure.colorbar(points, ax=list(axes.values()), label="evaluation", shrink=0.7)
     if (np.isfinite(view.values) & ~view.feasible).any():
-        kinds = (("o", "keeps all constraints"), (INFEASIBLE, "violates a constraint"))
+        kinds = (("o", "satisfies all constraints"), (INFEASIBLE, "violates a constraint"))
         handles = [
             Line2D([], [], linestyle="", marker=m, color=GREY, markersize=5, label=text) for m, text in kinds
         ]

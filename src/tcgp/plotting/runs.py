@@ -48,7 +48,7 @@ def plot_convergence(
 ) -> Axes:
     """Best value so far against the number of evaluations.
 
-    The best is the largest value if the run maximizes, and one that keeps all constraints on outputs; of a single run
+    The best is the largest value if the run maximizes, and one that keeps all limits on outputs; of a single run
     the evaluations that violate one are shown too. Of several objectives the first is shown, see `plot_front`.
 
     Parameters
@@ -218,7 +218,7 @@ def _name(run: Any, i: int, n_runs: int) -> str:
 
 
 def _best_so_far(runs: Sequence[Any]) -> FloatArray:
-    """Best value so far of each run that keeps all constraints; shorter runs keep their last value."""
+    """Best value so far of each run that satisfies all constraints; shorter runs keep their last value."""
     best = []
     for run in runs:
         merit = np.where(feasible_of(run), sign_of(run) * values_of(run), np.nan)

@@ -79,7 +79,7 @@ class Data:
 
     @cached_property
     def feasible(self) -> BoolArray:
-        """Whether each evaluation succeeded and keeps all constraints."""
+        """Whether each evaluation succeeded and satisfies all constraints."""
         return np.asarray(self.succeeded & (self.excesses <= 0.0).all(axis=1) & self.allowed)
 
     @cached_property
@@ -94,7 +94,7 @@ class Data:
 
     @cached_property
     def front(self) -> IntArray:
-        """Rows that keep all constraints and that no other such row dominates, from one end to the other."""
+        """Rows that satisfy all constraints and that no other such row dominates, from one end to the other."""
         rows = np.flatnonzero(self.feasible)
         objectives = self.Y[rows, : self.n_objectives]
         kept = non_dominated(objectives)
@@ -102,7 +102,7 @@ class Data:
 
     @cached_property
     def reference(self) -> FloatArray | None:
-        """For several objectives the point up to which volumes count; None while no point keeps all constraints."""
+        """For several objectives the point up to which volumes count; None while no point satisfies all constraints."""
         if not len(self.front):
             return None
         given, m = self.goals.reference, self.n_objectives
@@ -177,12 +177,12 @@ class Data:
 
     @cached_property
     def best_value(self) -> float | None:
-        """The smallest value that keeps all constraints; None if there is none."""
+        """The smallest value that satisfies all constraints; None if there is none."""
         return None if self.best_row is None else float(self.Y[self.best_row, 0])
 
     @cached_property
     def best_row(self) -> int | None:
-        """The first of the best evaluations that keep all constraints, or None: of several objectives none is best."""
+        """The first of the best evaluations that keep all limits, or None: of several objectives none is best."""
         if self.goals.has_several or not self.feasible.any():
             return None
         return int(np.argmin(np.where(self.feasible, self.Y[:, 0], np.inf)))

@@ -472,7 +472,7 @@ class History:
 
     @property
     def best(self) -> Evaluation | None:
-        """The first of the best evaluations that keep all constraints, or None if there is none."""
+        """The first of the best evaluations that satisfy all constraints, or None if there is none."""
         return self.data.best
 
     @property

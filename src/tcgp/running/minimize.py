@@ -326,7 +326,7 @@ def _result(loop: _Loop) -> Result:
     message = stopped
     if not result.success and loop.optimizer.history.least_violating is not None:
         nearest = "" if result.x is None else ": x is the one that comes nearest to it"
-        message += f"; no evaluation keeps all constraints{nearest}"
+        message += f"; no evaluation satisfies all constraints{nearest}"
     elif status == Status.FAILURES and not result.success:  # the reason is given already
         message += "; no evaluation succeeded"
     elif result.failures and not result.success:
@@ -665,7 +665,7 @@ class _Watchers:
         self.message = "an error ended the run"  # unless it ends otherwise
         self._line: ProgressLine | NotebookBar | None = None
         if progress:
-            value = "value that keeps all constraints" if optimizer.history.goals.limits else "value"
+            value = "value that satisfies all constraints" if optimizer.history.goals.limits else "value"
             first_line = f"parameters   {described_kinds(optimizer.space)}"
             self._line = progress_of(n_evals, f"no {value} yet", first_line)
             if optimizer.history.evaluations:  # of a resumed run

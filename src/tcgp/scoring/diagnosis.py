@@ -111,7 +111,7 @@ class Diagnosis:
             )
         lines = [
             f"Below t = {self.threshold:.6g} ({self.n_below} of {self.n} points, "
-            f"{_percent(self.probability)} % of the box by weight) the {self.gp_label} gives "
+            f"about {_percent(self.probability)} % of the box) the {self.gp_label} gives "
             f"{_times(self.kappa_gp, self.kappa_gp_range)} the probability it should: "
             f"{_occurrence_verdict(self.kappa_gp, self.kappa_gp_range)}.",
             f"The values below t lie {self._shape_verdict(self.tks_pit_gp, self.tpit_mean_gp)} "
@@ -123,7 +123,12 @@ class Diagnosis:
                 f"{_times(self.kappa_model, self.kappa_model_range)} and a tKS-PIT of "
                 f"{self.tks_pit_model:.2f}, on the data that chose it."
             )
-        if self.n_below <= 2:
+        if self.n_below == self.n:
+            lines.append(
+                "All values lie at or below t: this is a check of all values, not of low ones. A lower threshold "
+                "(a smaller delta) would make it one."
+            )
+        elif self.n_below <= 2:
             points = "1 point lies" if self.n_below == 1 else "2 points lie"
             lines.append(
                 f"Only {points} at or below t: too little to judge by. More data, or a higher threshold "
@@ -167,7 +172,7 @@ def diagnose(model: Model) -> Diagnosis:
     >>> X = np.random.default_rng(1).uniform(-2.0, 2.0, (40, 2))
     >>> diagnosis = diagnose(fit_model(X, problem.fun(X), "tcgp", bounds=problem.bounds, delta=0.25))
     >>> str(diagnosis).split(" the GP ")[0]
-    'Below t = 2598.67 (10 of 40 points, 24 % of the box by weight)'
+    'Below t = 2598.67 (10 of 40 points, about 24 % of the box)'
     """
     gp, own = loo_scores(model, law=Normal()), loo_scores(model)
     above = model.towards_low is not model

@@ -136,7 +136,7 @@ class Models:
 
     @property
     def has_feasible(self) -> bool:
-        """Whether a point is known that keeps all constraints."""
+        """Whether a point is known that satisfies all constraints."""
         return bool(self.data.feasible.any())
 
 

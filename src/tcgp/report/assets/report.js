@@ -211,7 +211,7 @@
   const bestFirst = (a, b) => (G.maximize ? b - a : a - b);
   const valueName = G.objective === null ? "value" : G.objective;
   const [lowest, low] = G.maximize ? ["highest", "high"] : ["lowest", "low"];
-  const running = [];  // best value so far that keeps all constraints
+  const running = [];  // best value so far that satisfies all constraints
   let bestIndex = -1;
   E.y.forEach((y, i) => {
     if (feasible(i) && (bestIndex < 0 || better(y, E.y[bestIndex]))) bestIndex = i;
@@ -268,7 +268,7 @@
     fact("found at evaluation", bestIndex < 0 ? "–" : bestIndex + 1);
     fact("evaluations", D.state.n_evals ? `${N} of ${D.state.n_evals}` : N);
     fact("failed", failed);
-    if (limited) fact("keep all constraints", `${E.y.filter((_, i) => feasible(i)).length} of ${N - failed}`);
+    if (limited) fact("satisfy all constraints", `${E.y.filter((_, i) => feasible(i)).length} of ${N - failed}`);
     const corrected = E.corrected.filter((text) => text !== null).length;
     if (corrected) fact("corrected", corrected);
     if (D.retries) fact("tried again", D.retries);
@@ -281,7 +281,7 @@
 
   // ---- best value so far ----
   function convergence() {
-    const kept = limited ? " that keeps all constraints" : "";
+    const kept = limited ? " that satisfies all constraints" : "";
     const section = card(root, "Best value so far", `${thinned ? "Evaluations" : "Every evaluation"}, and the ${lowest} value found up to then${kept}. Drag over the chart to zoom in; double-click to see everything.${thinned}`);
     const buttons = add(section, "div", "buttons");
     const holder = add(section, "div");
@@ -464,7 +464,7 @@
     if (!S || centre < 0) return;
     const point = E.x[centre], height0 = E.y[centre], level = Math.round(100 * S.level);
     const sorted = E.y.filter((v, i) => (bestIndex < 0 ? v !== null : feasible(i))).sort((p, q) => p - q), median = sorted[Math.floor(sorted.length / 2)];
-    const improvement = limited ? "the expected improvement that keeps all constraints, scaled to its own maximum, with the probability of keeping them (from 0 to 1)" : "the expected improvement, scaled to its own maximum";
+    const improvement = limited ? "the expected improvement that satisfies all constraints, scaled to its own maximum, with the probability of keeping them (from 0 to 1)" : "the expected improvement, scaled to its own maximum";
     const off = G.maximize ? "Depths below" : "Heights above", all = limited && bestIndex >= 0 ? "all values that keep the constraints" : "all values";
     const section = card(root, `What the model expects around the ${centreName}`, `Each chart varies one parameter, with the others fixed at the ${centreName}: the model's mean with its ${level} % interval, and below it ${improvement}. ${off} the median of ${all} are cut off.${modelled}`, S.along.length > 6 ? "long" : "");
     const grid = add(section, "div", "small");
@@ -484,7 +484,7 @@
       const clip = draw(draw(svg, "defs", {}), "clipPath", { id: "slice" + k });
       draw(clip, "rect", { x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top });
       const plot = draw(svg, "g", { "clip-path": `url(#slice${k})` });
-      const ei = (view.ei || view.mean.map(() => 0)).map((v) => v || 0);  // none before a point keeps all constraints
+      const ei = (view.ei || view.mean.map(() => 0)).map((v) => v || 0);  // none before a point satisfies all constraints
       const e = linear(0, Math.max(...ei) || 1, lower.bottom, lower.top, 2), f = linear(0, 1, lower.bottom, lower.top, 2);
       if (p.labels) {
         const half = Math.min(16, (0.35 * (box.right - box.left)) / p.labels.length);
@@ -619,7 +619,7 @@
     add(section, "p", "lead", K.sentence);
     if (modelled) add(section, "p", "soft", modelled.trim());
     const side = G.maximize ? "above" : "below";
-    pit(section, "calibration", K.models, `${low} values`, `Threshold t = ${number(K.threshold)}; ${K.n_below} of ${K.n} values lie at or ${side} it, ${number(100 * K.probability, 2)} % of the box by weight.`, "less is overconfident");
+    pit(section, "calibration", K.models, `${low} values`, `Threshold t = ${number(K.threshold)}; ${K.n_below} of ${K.n} values lie at or ${side} it, which is about ${number(100 * K.probability, 2)} % of the box.`, "less is overconfident");
     add(section, "p", "soft details", K.details);
   }
   // ---- constraints ----
@@ -695,7 +695,7 @@
     draw(svg, "path", { d: path(lawful.map((t) => t.n), lawful.map((t) => t.threshold), x, y, true), class: "line p dash curve" });
     draw(svg, "path", { d: path(n, T.map((t) => t.best), x, y, true), class: "line m curve" });
     hover(svg, T.flatMap((t) => (lawful.includes(t) ? ["threshold", "best"] : ["best"]).filter((k) => t[k] !== null).map((k) => ({ x: x.at(t.n), y: y.at(t[k]), lines: () => [`after ${t.n} evaluations, by ${t.method}`, `threshold t ${number(t.threshold)}`, `best ${number(t.best)}`, `log EI of the next point ${number(t.log_ei, 4)}`] }))));
-    legend(section, [[stroke("p dash"), "threshold t"], [stroke("m"), limited ? "best value that keeps all constraints" : "best value"]]);
+    legend(section, [[stroke("p dash"), "threshold t"], [stroke("m"), limited ? "best value that satisfies all constraints" : "best value"]]);
   }
 
   // ---- time ----

@@ -162,3 +162,9 @@ def test_a_wrong_output_and_an_unknown_block_do_not_pass(tmp_path: Path) -> None
             runner.run(block)
     runner.run(Block("{code-block}", "toml", ":caption: a.toml\n\na = 1\n", 1))
     runner.run(Block("console", "", "$ cat a.toml\na = ...\n", 1))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_files_that_a_page_names_exist(page: Path) -> None:
+    named = re.findall(r"`((?:benchmarks|examples|src|tests|tools)/[\w./-]+)`", page.read_text(encoding="utf-8"))
+    assert [name for name in named if not (ROOT / name).exists()] == []

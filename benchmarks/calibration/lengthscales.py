@@ -20,7 +20,7 @@ import numpy as np
 
 from tcgp import GaussianProcess, problems
 
-SELECTIONS = ("ml", "reml", "map", "pooled")
+SELECTIONS = ("ml", "pooled")
 SIZES = ((5, 20), (10, 40), (10, 100), (20, 60), (50, 60))
 Function = Callable[[np.ndarray], np.ndarray]  # of rows of the unit cube
 

@@ -48,23 +48,12 @@ SHORTER = tuple(
     for member in PORTFOLIOS["auto"].members
 )
 THREE = SHORTER[:3]
-RELAXED = {"selection": "map", "shortest": 1.0, "least": 5}
-SHORT = {"longest": 30.0}
+RELAXED = {"selection": "ml", "shortest": 1.0, "least": 5}
 VARIANTS = {
     "auto-three": THREE,
     "auto-raw": tuple(replace(member, compressed=False) for member in THREE),
-    "auto-free": (Member("tcgp"), Member("regp", RELAXED), Member("gp-nugget")),
-    "auto-plain": (Member("tcgp"), Member("regp", {"selection": "map"}), Member("gp-nugget")),
-    "auto-ml": (Member("tcgp"), Member("regp", RELAXED | {"selection": "ml"}), Member("gp-nugget")),
-    "auto-early": (Member("tcgp"), Member("regp", RELAXED | {"least": 0}), Member("gp-nugget")),
-    "auto-30": (Member("tcgp", SHORT), Member("regp", RELAXED | SHORT), Member("gp-nugget", SHORT)),
+    "auto-ml": (Member("tcgp"), Member("regp", RELAXED), Member("gp-nugget")),
     "auto-without-additive": (*THREE, Member("tcgp")),
-    "auto-four": (
-        Member("tcgp"),
-        Member("regp", RELAXED),
-        Member("gp-nugget"),
-        Member("gp", {"selection": "map"}),
-    ),
 }
 PORTFOLIOS.update(
     {

@@ -117,7 +117,7 @@ def test_many_pairs_give_what_kept_differences_give(monkeypatch):
     np.testing.assert_allclose(made_again.value(theta), kept[0], rtol=1e-10)
 
 
-@pytest.mark.parametrize("known", [{}, {"mean": 0.2}, {"mean": 0.2, "variance": 1.7}, {"restricted": True}])
+@pytest.mark.parametrize("known", [{}, {"mean": 0.2}, {"mean": 0.2, "variance": 1.7}])
 @mock.patch("tcgp.gp.likelihood.factorize")
 def test_a_nugget_that_rounding_needs_has_a_price(factorize, known):
     added = 1e-6

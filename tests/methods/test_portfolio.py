@@ -430,7 +430,7 @@ def test_a_host_keeps_the_state_of_every_member():
 
 def test_options_that_came_later_leave_old_results_valid():
     assert "selection" not in Method.parse("tcgp").settings
-    assert Method.parse("tcgp:selection=map").settings["selection"] == "map"
+    assert Method.parse("tcgp:selection=pooled").settings["selection"] == "pooled"
     assert Method.parse("auto").slug == "auto"
 
 

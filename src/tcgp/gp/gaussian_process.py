@@ -28,13 +28,9 @@ class GaussianProcess(Interpolator):
         Fixed at this value (in the units of y) instead of fitted.
     n_starts : int
         Largest number of full descents of the likelihood when there is no warm start.
-    selection : {"ml", "map", "pooled", "reml"}
-        How lengthscales are fitted: by maximum likelihood (``"ml"``); with independent priors (``"map"``) or a common
-        level (``"pooled"``, for few data or many parameters); or by restricted maximum likelihood (``"reml"``), in
-        which the unknown mean costs a degree of freedom.
-    prior : (float, float), optional
-        With ``"map"``: mean and variance of the log-lengthscales, in units of the box. By default
-        ``sqrt 2 + log(d) / 2`` and 3.
+    selection : {"ml", "pooled"}
+        How lengthscales are fitted: by maximum likelihood (``"ml"``); or near a common level (``"pooled"``, for few
+        data or many parameters).
     nugget : float or None
         Variance of ripples too short to be resolved, in units of the process variance. 0 interpolates. None fits it
         with the lengthscales, and the process smooths the data. `predict` gives the smooth part; `leave_one_out`
@@ -80,12 +76,11 @@ class GaussianProcess(Interpolator):
         variance: float | None = None,
         n_starts: int = 3,
         selection: str = "ml",
-        prior: tuple[float, float] | None = None,
         nugget: float | None = 0.0,
         shortest: float | None = SHORTEST,
         longest: float = LONGEST,
     ) -> None:
-        super().__init__(smoothness, n_starts, selection, prior, shortest, longest)
+        super().__init__(smoothness, n_starts, selection, shortest, longest)
         if nugget is not None and not 0.0 <= nugget < np.inf:
             raise ValueError(
                 f"nugget must be at least 0 and finite, or None to learn it, got {plain(nugget)}"

@@ -77,7 +77,6 @@ class Interpolator:
         smoothness: int,
         n_starts: int,
         selection: str,
-        prior: tuple[float, float] | None,
         shortest: float | None,
         longest: float,
     ) -> None:
@@ -87,13 +86,12 @@ class Interpolator:
             )
         if not isinstance(n_starts, int | np.integer) or n_starts < 1:
             raise ValueError(f"n_starts must be a positive integer, got {plain(n_starts)}")
-        selection_prior(selection, 1, prior)  # refuses what is none
+        selection_prior(selection)  # refuses what is none
         for name, bound in (("shortest", SHORTEST if shortest is None else shortest), ("longest", longest)):
             if not (isinstance(bound, numbers.Real) and 0.0 < bound < np.inf):
                 raise ValueError(f"{name} must be a number above 0, got {plain(bound)}")
         self.smoothness, self.n_starts = smoothness, n_starts
-        self.selection, self.prior = selection, prior
-        self.shortest, self.longest = shortest, longest
+        self.selection, self.shortest, self.longest = selection, shortest, longest
 
     @single_threaded
     def fit(
@@ -157,8 +155,7 @@ class Interpolator:
                 units,
                 **known,
                 nugget=self.nugget,
-                prior=selection_prior(self.selection, dim, self.prior),
-                restricted=self.selection == "reml",
+                prior=selection_prior(self.selection),
             )
             first = None if start is None else self._start_parameters(start, units)
             theta, posterior = self._select(
@@ -200,7 +197,6 @@ class Interpolator:
             mean=likelihood.mean,
             variance=likelihood.variance,
             nuggets=nugget,
-            degrees_of_freedom=likelihood.degrees_of_freedom,
         )
         return theta, posterior
 
@@ -337,7 +333,7 @@ class ParametricInterpolator(Interpolator):
         shortest: float | None = SHORTEST,
         longest: float = LONGEST,
     ) -> None:
-        super().__init__(smoothness, n_starts, "pooled", None, shortest, longest)
+        super().__init__(smoothness, n_starts, "pooled", shortest, longest)
 
     def _condition(
         self, points: FloatArray, z: FloatArray, parameters: FloatArray, **options: Any

@@ -18,7 +18,7 @@ from tcgp._typing import FloatArray, IntArray
 from tcgp.gp.kernels import correlation, correlation_and_slope
 from tcgp.gp.posterior import EPSILON, Factorization, factorize, solve_mean, triangular_inverse
 
-__all__ = ["STORED", "ConcentratedLikelihood", "LengthscalePrior", "PooledPrior", "Prior", "evenly"]
+__all__ = ["STORED", "ConcentratedLikelihood", "PooledPrior", "Prior", "evenly"]
 
 if TYPE_CHECKING:
     from typing import Self
@@ -43,19 +43,6 @@ class Prior(Protocol):
     def penalty(self, log_rho: FloatArray) -> tuple[float, FloatArray]:
         """Minus the log-density of the log-lengthscales without its constant, and its gradient."""
         ...
-
-
-@dataclass(frozen=True)
-class LengthscalePrior:
-    """Independent normal laws, all the same, of the log-lengthscales."""
-
-    location: float
-    variance: float
-
-    def penalty(self, log_rho: FloatArray) -> tuple[float, FloatArray]:
-        """See `Prior`."""
-        deviation = log_rho - self.location
-        return float(deviation @ deviation) / (2.0 * self.variance), deviation / self.variance
 
 
 @dataclass(frozen=True)
@@ -110,9 +97,8 @@ class ConcentratedLikelihood:
         NLL = n/2 log(2 pi e sigma^2) + 1/2 log det K,
         dNLL / dlog rho_j = 1/2 sum_kl [C ∘ dK / dlog rho_j]_kl,  C = K^-1 - a a' / sigma^2,  a = K^-1 (z - m0).
 
-    Three variants share this. A prior on the log-lengthscales adds its penalty. A nugget eta adds ``eta I`` to K,
-    with ``dNLL / dlog eta = eta/2 trace C``. The restricted likelihood, that of the contrasts of z, has n - 1 in
-    the place of n, adds ``1/2 log(1'K^-1 1 / n)`` to the NLL and takes ``b b' / 1'b`` from C, ``b = K^-1 1``.
+    Two variants share this. A prior on the log-lengthscales adds its penalty. A nugget eta adds ``eta I`` to K, with
+    ``dNLL / dlog eta = eta/2 trace C``.
 
     Where K has no Cholesky factor without a small nugget e, data in clusters can be likeliest with a variance so large
     that ``e sigma^2``, a noise, explains them. ``e / (2 s^2) (z - m0)'K^-1(z - m0)`` is therefore added, with s a
@@ -133,8 +119,6 @@ class ConcentratedLikelihood:
     nugget : float or None
         Known nugget, as a share of the variance. None makes its logarithm the last parameter.
     prior : Prior, optional
-    restricted : bool
-        The restricted likelihood instead of the likelihood; with a known mean they are the same.
 
     Notes
     -----
@@ -157,12 +141,10 @@ class ConcentratedLikelihood:
         variance: float | None = None,
         nugget: float | None = 0.0,
         prior: Prior | None = None,
-        restricted: bool = False,
     ) -> None:
         self.n, self.dim = len(X), X.shape[1]
         self.X, self.z, self.p, self.mean, self.variance = X, z, p, mean, variance
         self.nugget, self.prior = nugget, prior
-        self.restricted: bool = restricted and mean is None
         self.may_smooth = False  # whether a nugget that rounding needs has no price
         self.n_evaluations = 0
         self.rounding = 0.0  # error of the last value with gradient: data in clusters make K nearly singular
@@ -189,18 +171,11 @@ class ConcentratedLikelihood:
         """Values of these to begin a search with."""
         return [np.log([nugget]) for nugget in _NUGGET_STARTS] if self.learns_nugget else [np.empty(0)]
 
-    @property
-    def degrees_of_freedom(self) -> int:
-        """What the estimated variance divides by: n, or n - 1 if the likelihood is restricted."""
-        return self.n - int(self.restricted)
-
     def part(self, m: int) -> Self:
         """The same likelihood of m of the data, spread evenly over their order."""
         rows = evenly(np.arange(self.n), m)
         options = {"mean": self.mean, "variance": self.variance, "nugget": self.nugget}
-        return type(self)(
-            self.X[rows], self.z[rows], self.p, **options, prior=self.prior, restricted=self.restricted
-        )
+        return type(self)(self.X[rows], self.z[rows], self.p, **options, prior=self.prior)
 
     def smoothing(self) -> ConcentratedLikelihood:
         """The same for data that nothing passes through: with a learned nugget, or without the price of rounding."""
@@ -208,9 +183,7 @@ class ConcentratedLikelihood:
             self.may_smooth = True
             return self
         options = {"mean": self.mean, "variance": self.variance, "nugget": None}
-        return ConcentratedLikelihood(
-            self.X, self.z, self.p, **options, prior=self.prior, restricted=self.restricted
-        )
+        return ConcentratedLikelihood(self.X, self.z, self.p, **options, prior=self.prior)
 
     def value(self, theta: FloatArray) -> float:
         """NLL alone, at half the cost of value and gradient."""
@@ -219,8 +192,6 @@ class ConcentratedLikelihood:
         factor = factorize(K, self._workspace[1])
         _, quadratic = self._solve(K, factor)
         nll = self._nll(quadratic, factor, self._nugget_at(theta))[0]
-        if self.restricted:
-            nll += self._restriction(factor)[0]
         return nll if self.prior is None else nll + self.prior.penalty(self._kernel_parameters(theta))[0]
 
     def parameters(self, theta: FloatArray) -> FloatArray:
@@ -246,12 +217,9 @@ class ConcentratedLikelihood:
         nll, variance = self._nll(quadratic, factor, nugget)
         price = self._price(factor)
         self.rounding = factor.rounding + 0.5 * EPSILON * price * float(a @ a)
-        restriction, b = self._restriction(factor) if self.restricted else (0.0, None)
         inverse = dlauum(triangular_inverse(factor.L), lower=1, overwrite_c=1)[0]
         # K^-1 - a a' / sigma^2, and the price of a nugget
         contrast = dsyr(-1.0 / variance - price, a, a=inverse, lower=1, overwrite_a=1)
-        if b is not None:
-            contrast = dsyr(-1.0 / b.sum(), b, a=contrast, lower=1, overwrite_a=1)
         gradient = slopes(contrast.T.ravel()[self._pairs])
         if self.prior is not None:
             penalty, slope = self.prior.penalty(self._kernel_parameters(theta))
@@ -259,7 +227,7 @@ class ConcentratedLikelihood:
         if self.learns_nugget:
             slope_of_nugget = self._slope_of_nugget(nugget, contrast.diagonal(), quadratic, variance)
             gradient = np.append(gradient, slope_of_nugget)
-        return nll + restriction, gradient
+        return nll, gradient
 
     def correlation_matrix(self, theta: FloatArray) -> FloatArray:
         """Correlation matrix with its nugget: lower triangle, Fortran order."""
@@ -304,11 +272,6 @@ class ConcentratedLikelihood:
         _, a, quadratic = solve_mean(factor, self.z, self.mean)
         return a, quadratic
 
-    def _restriction(self, factor: Factorization) -> tuple[float, FloatArray]:
-        """What the restricted likelihood adds to the NLL, and ``b = K^-1 1``."""
-        b = factor.solve(np.ones(self.n))
-        return 0.5 * float(np.log(b.sum() / self.n)), b
-
     def _slope_of_nugget(
         self, nugget: float, contrast: FloatArray, quadratic: float, variance: float
     ) -> float:
@@ -317,8 +280,7 @@ class ConcentratedLikelihood:
 
     def _nll(self, quadratic: float, factor: Factorization, nugget: float) -> tuple[float, float]:
         """NLL, and the variance it uses."""
-        n = self.degrees_of_freedom
-        variance = self.variance
+        n, variance = self.n, self.variance
         if variance is None:
             variance = max(quadratic / n, _TINY)
         nll = 0.5 * (n * math.log(2.0 * math.pi * variance) + quadratic / variance + factor.log_determinant)

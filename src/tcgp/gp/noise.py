@@ -239,7 +239,7 @@ class NoisyGaussianProcess(Interpolator):
         shortest: float | None = SHORTEST,
         longest: float = LONGEST,
     ) -> None:
-        super().__init__(smoothness, n_starts, selection, None, shortest, longest)
+        super().__init__(smoothness, n_starts, selection, shortest, longest)
         self.noise = check_noise(noise)
         if not self.noise:
             raise ValueError("noise must be True or a standard deviation above 0, got False")
@@ -278,9 +278,7 @@ class NoisyGaussianProcess(Interpolator):
         all_data = Repeats.of(X, y, self._deviations(sd, len(y)))
         units = Units.of(all_data.X, all_data.y, None if bounds is None else check_bounds(bounds, X.shape[1]))
         data = all_data.in_units(units)
-        likelihood = NoisyLikelihood(
-            data, self.smoothness, prior=selection_prior(self.selection, X.shape[1], self.prior)
-        )
+        likelihood = NoisyLikelihood(data, self.smoothness, prior=selection_prior(self.selection))
         if data.y.min() == data.y.max() and not data.squares.any():
             logger.warning("the %s are equal: lengthscales and variance are set, not estimated", self._exact)
             eta = _IF_EQUAL if data.sd is None else data.sd**2

@@ -130,12 +130,12 @@ def solve_mean(
 
 
 def estimate(
-    factor: Factorization, z: FloatArray, mean: float | None, variance: float | None, degrees_of_freedom: int
+    factor: Factorization, z: FloatArray, mean: float | None, variance: float | None
 ) -> tuple[float, FloatArray, float]:
     """Return the mean, ``a`` as in `solve_mean` and the variance; each that is None has its ML value."""
     mean, a, quadratic = solve_mean(factor, z, mean)
     if variance is None:
-        variance = max(quadratic / degrees_of_freedom, np.finfo(float).tiny)
+        variance = max(quadratic / len(z), np.finfo(float).tiny)
     return mean, a, variance
 
 
@@ -184,17 +184,13 @@ class Posterior:
         mean: float | None = None,
         variance: float | None = None,
         nuggets: float | FloatArray = 0.0,
-        degrees_of_freedom: int | None = None,
     ) -> Posterior:
-        """Condition on (X, z); a mean or variance of None takes its maximum-likelihood value.
-
-        An estimated variance divides by ``degrees_of_freedom``, n by default.
-        """
+        """Condition on (X, z); a mean or variance of None takes its maximum-likelihood value."""
         scaled = X / lengthscales
         K = correlation(cdist(scaled, scaled, "sqeuclidean"), p)
         K.ravel()[:: len(z) + 1] += nuggets
         factor = factorize(K.T)
-        mean, a, variance = estimate(factor, z, mean, variance, degrees_of_freedom or len(z))
+        mean, a, variance = estimate(factor, z, mean, variance)
         return cls(X, z, lengthscales, mean, variance, p, factor, a, np.broadcast_to(nuggets, len(z)))
 
     def extended(self, X: FloatArray, z: FloatArray) -> Posterior:
@@ -300,7 +296,7 @@ class ParametricPosterior(Posterior):
         """Condition on (X, z), given the parameters of the covariance."""
         K, lengthscales, fields = cls._covariance(X, parameters, p)
         factor = factorize(K.T)
-        mean, a, variance = estimate(factor, z, mean, variance, len(z))
+        mean, a, variance = estimate(factor, z, mean, variance)
         return cls(X, z, lengthscales, mean, variance, p, factor, a, np.zeros(len(z)), **fields)
 
     @classmethod

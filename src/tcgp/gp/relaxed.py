@@ -51,9 +51,8 @@ class RelaxedLikelihood(ConcentratedLikelihood):
         threshold: float,
         *,
         prior: Prior | None = None,
-        restricted: bool = False,
     ) -> None:
-        super().__init__(X, z, p, prior=prior, restricted=restricted)
+        super().__init__(X, z, p, prior=prior)
         self.optima = "many" if prior is None else "some"
         self.threshold = threshold
         self.relaxed = z > threshold
@@ -66,9 +65,7 @@ class RelaxedLikelihood(ConcentratedLikelihood):
         exact, relaxed = np.flatnonzero(~self.relaxed), np.flatnonzero(self.relaxed)
         exact = evenly(exact, max(m // 2, m - len(relaxed)))
         rows = np.sort(np.concatenate([exact, evenly(relaxed, m - len(exact))]))
-        return RelaxedLikelihood(
-            self.X[rows], self.z[rows], self.p, self.threshold, prior=self.prior, restricted=self.restricted
-        )
+        return RelaxedLikelihood(self.X[rows], self.z[rows], self.p, self.threshold, prior=self.prior)
 
     def rough_value(self, theta: FloatArray) -> float:
         """An upper bound of the NLL: its feasible but not yet optimal values come from a few pivots."""
@@ -87,7 +84,7 @@ class RelaxedLikelihood(ConcentratedLikelihood):
         """The completed data given the log-lengthscales, ``a``, and the variance that makes them likeliest."""
         K = self.correlation_matrix(theta)
         completed, a, quadratic = self._solution(K, factorize(K))
-        return completed, a, quadratic / self.degrees_of_freedom
+        return completed, a, quadratic / self.n
 
     def _solve(self, K: FloatArray, factor: Factorization) -> tuple[FloatArray, float]:
         _, a, quadratic = self._solution(K, factor)
@@ -234,7 +231,7 @@ class RelaxedGaussianProcess(Interpolator):
     n_starts : int, optional
         Number of descents of the likelihood when there is no warm start: 4, or 2 with a prior. One is not enough: the
         likelihood of the completed data has poor local optima.
-    selection, prior, shortest
+    selection, shortest
         As in `GaussianProcess`.
     longest : float
         Longest lengthscale, in units of the box: 10. With few exact values the relaxed ones can follow ever smoother
@@ -272,13 +269,12 @@ class RelaxedGaussianProcess(Interpolator):
         smoothness: int = 2,
         n_starts: int | None = None,
         selection: str = "ml",
-        prior: tuple[float, float] | None = None,
         shortest: float | None = SHORTEST,
         longest: float = LONGEST_RELAXED,
     ) -> None:
         if n_starts is None:
-            n_starts = 4 if selection_prior(selection, 1, prior) is None else 2
-        super().__init__(smoothness, n_starts, selection, prior, shortest, longest)
+            n_starts = 4 if selection_prior(selection) is None else 2
+        super().__init__(smoothness, n_starts, selection, shortest, longest)
         if np.isnan(threshold):
             raise ValueError("threshold must be a number, got NaN")
         self.threshold = float(threshold)
@@ -308,5 +304,4 @@ class RelaxedGaussianProcess(Interpolator):
         self, points: FloatArray, z: FloatArray, units: Units, **options: Any
     ) -> ConcentratedLikelihood:
         threshold = float(units.y_to_unit(np.asarray(self.threshold)))
-        given = {name: options[name] for name in ("prior", "restricted")}
-        return RelaxedLikelihood(points, z, self.smoothness, threshold, **given)
+        return RelaxedLikelihood(points, z, self.smoothness, threshold, prior=options["prior"])

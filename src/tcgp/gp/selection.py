@@ -1,4 +1,4 @@
-"""Selection of the lengthscales: maximum likelihood, restricted or not, or maximum a posteriori."""
+"""Selection of the lengthscales: maximum likelihood, with free or with pooled lengthscales."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from tcgp._text import plain
 from tcgp._typing import FloatArray
 from tcgp.gp.descent import Descent, GiveUp, Interval, clip, descend
-from tcgp.gp.likelihood import ConcentratedLikelihood, LengthscalePrior, PooledPrior, Prior
+from tcgp.gp.likelihood import ConcentratedLikelihood, PooledPrior
 from tcgp.sampling.sobol import sobol
 
 __all__ = [
@@ -33,8 +33,7 @@ LONGEST = 1e3  # in units of the box
 # The same where values are relaxed: with few exact ones the likelihood grows with the lengthscales until rounding stops
 # it.
 LONGEST_RELAXED = 10.0
-SELECTIONS = ("ml", "map", "pooled", "reml")
-_PRIOR_VARIANCE = 3.0
+SELECTIONS = ("ml", "pooled")
 _POOLED_VARIANCE = 0.5
 
 # Candidates of the scan, in units of the box: sqrt(d) times the first for the isotropic ones.
@@ -96,13 +95,8 @@ _HOPE = 4.0
 _LONG = float(np.log(20.0))
 
 
-def selection_prior(selection: str, dim: int, prior: tuple[float, float] | None = None) -> Prior | None:
+def selection_prior(selection: str) -> PooledPrior | None:
     """The prior that a selection uses, or None.
-
-    ``"map"``: ``log rho ~ N(sqrt 2 + log(d) / 2, 3)``, 3 being the variance, in units of the box: the
-    dimension-scaled prior of Hvarfner, Hellsten and Nardi (2024), "Vanilla Bayesian Optimization Performs Great in
-    High Dimensions". The density is that of log rho, so the mode does not depend on the units of rho. ``prior`` gives
-    another mean and variance.
 
     ``"pooled"``: each ``log rho`` is normal, with variance 0.5, about a level that all share and the data choose.
     Lengthscales are then alike unless the data say otherwise: with fewer than five data or so for each parameter, free
@@ -112,16 +106,7 @@ def selection_prior(selection: str, dim: int, prior: tuple[float, float] | None 
         raise ValueError(
             f"selection must be one of {', '.join(map(repr, SELECTIONS))}, got {plain(selection)}"
         )
-    if selection != "map":
-        if prior is not None:
-            raise ValueError(f"a prior needs selection='map', got selection={plain(selection)}")
-        return PooledPrior(_POOLED_VARIANCE) if selection == "pooled" else None
-    location, variance = prior or (np.sqrt(2.0) + 0.5 * np.log(dim), _PRIOR_VARIANCE)
-    if not (np.isfinite(location) and np.isfinite(variance) and variance > 0.0):
-        raise ValueError(
-            f"prior must be a finite mean and a positive variance of the log-lengthscales, got {plain(prior)}"
-        )
-    return LengthscalePrior(float(location), float(variance))
+    return PooledPrior(_POOLED_VARIANCE) if selection == "pooled" else None
 
 
 def log_rho_bounds(n: int, dim: int, shortest: float | None = SHORTEST, longest: float = LONGEST) -> Interval:

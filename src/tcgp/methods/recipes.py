@@ -53,7 +53,7 @@ _SMOOTHNESS = Option(2, "p in the Matérn covariance of order p + 1/2", choices=
 _SELECTION = Option(
     "ml",
     "what selects the lengthscales: see `tcgp.GaussianProcess`",
-    choices=("ml", "map", "pooled", "reml"),
+    choices=("ml", "pooled"),
 )
 _SHORTEST = Option(
     0.1,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -282,3 +283,12 @@ other._mine
         "7: _fit",
     ]
     assert list(reaches(PACKAGE / "laws" / "invented.py", ast.parse("from tcgp.laws import _gamma"))) == []
+
+
+def test_an_objective_and_a_limit_are_alike_to_most_files() -> None:
+    spec = importlib.util.spec_from_file_location("count_objectives", ROOT / "tools" / "count_objectives.py")
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    assert len(tool.knowing()) <= 8

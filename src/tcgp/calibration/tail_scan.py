@@ -84,16 +84,16 @@ def scan(problem: TailProblem, criterion: str, beta_range: Range, scale_range: R
     """Return the (beta, lambda) that minimizes a criterion over a box."""
     grid = prepare_grid(beta_range, scale_range)
     data = TabulatedProblem.of(problem, grid.table)
-    objective = _Objective.of(problem, criterion)
-    local = _LocalSearch(objective, grid.table, np.log([beta_range, scale_range]))
-    patches = local.start(*_starts(data, objective, grid))
+    loss = _Loss.of(problem, criterion)
+    local = _LocalSearch(loss, grid.table, np.log([beta_range, scale_range]))
+    patches = local.start(*_starts(data, loss, grid))
     for survivors, shrinkage in _LEVELS:
         patches = local.step(patches, shrinkage, data.fields)
         patches = patches[np.argsort(patches.values - patches.handicap, kind="stable")[:survivors]]
     laws = laws_at(patches.best, grid.table)
     values = patches.values - patches.handicap
     apart = (np.abs(patches.best - patches.best[0]) > _RESOLUTION).any(axis=1)
-    if values[apart].min(initial=np.inf) < values[0] + _TABLE_ERROR / objective.frequency:
+    if values[apart].min(initial=np.inf) < values[0] + _TABLE_ERROR / loss.frequency:
         values = selection_criterion(problem, laws, criterion) - patches.handicap
     best = np.argmin(values)
     beta, scale = np.ravel(laws.beta)[best], np.ravel(laws.scale)[best]
@@ -107,7 +107,7 @@ def laws_at(points: FloatArray, table: TailTable) -> GeneralizedNormal:
 
 
 @dataclass(frozen=True)
-class _Objective:
+class _Loss:
     """A criterion as a function of κ and the U_i, and a lower bound from κ alone."""
 
     criterion: SelectionCriterion
@@ -116,7 +116,7 @@ class _Objective:
     frequency: float
 
     @classmethod
-    def of(cls, problem: TailProblem, criterion: str) -> _Objective:
+    def of(cls, problem: TailProblem, criterion: str) -> _Loss:
         return cls(
             criterion_named(criterion), _BOUNDS.get(criterion), problem.jumps, problem.excursion_frequency
         )
@@ -316,22 +316,22 @@ def _evenly_spread(n: int, box: FloatArray) -> FloatArray:
     return out
 
 
-def _starts(data: TabulatedProblem, objective: _Objective, grid: Grid) -> tuple[FloatArray, FloatArray]:
+def _starts(data: TabulatedProblem, loss: _Loss, grid: Grid) -> tuple[FloatArray, FloatArray]:
     """The best of the evenly spread candidates, then the best cells of the grid; (m, 2), and values (m,)."""
     log_kappa = grid.log_kappa(data)
     values = np.full(_N_CELLS, np.inf)
     bound = np.zeros(_N_CELLS)
 
     def evaluate(cells: IntArray) -> None:
-        values[cells] = objective.of_pit(log_kappa[cells], _exp(grid.log_pit(data, cells)))
+        values[cells] = loss.of_pit(log_kappa[cells], _exp(grid.log_pit(data, cells)))
 
-    if objective.bound is not None:
-        bound = objective.bound(np.exp(log_kappa[:_N_CELLS]), objective.frequency)
+    if loss.bound is not None:
+        bound = loss.bound(np.exp(log_kappa[:_N_CELLS]), loss.frequency)
         evaluate(np.argpartition(bound, _N_FIRST)[:_N_FIRST])
     evaluate(np.flatnonzero((bound <= values.min() + _MARGIN) & np.isinf(values)))
     guesses = grid.interpolate(np.where(np.isinf(values), bound, values))
     likely = _N_CELLS + np.argpartition(guesses, _N_LIKELY)[:_N_LIKELY]
-    at_likely = objective.of_pit(log_kappa[likely], _exp(data.log_pit(grid.candidates[likely])))
+    at_likely = loss.of_pit(log_kappa[likely], _exp(data.log_pit(grid.candidates[likely])))
     best, cells = np.argmin(at_likely), _separated(values)
     return grid.candidates[np.append(likely[best], cells)], np.append(at_likely[best], values[cells])
 
@@ -381,7 +381,7 @@ class _Patches:
 class _LocalSearch:
     """Minimization over patches that turn along the valley they are in, and shrink."""
 
-    objective: _Objective
+    loss: _Loss
     table: TailTable
     box: FloatArray  # (2, 2), in log beta and log lambda
 
@@ -413,7 +413,7 @@ class _LocalSearch:
         """The criterion at the points of patches, interpolated from nodes; infinite outside the box; (m, p)."""
         m = len(patches.centres)
         log_kappa, log_neg_log_pit = fields(patches.at(_NODES[None]).reshape(-1, 2))
-        values = self.objective.below(
+        values = self.loss.below(
             patches.values[:, None] + _SLACK,
             log_kappa.reshape(m, -1) @ _INTERPOLATION.T,
             _INTERPOLATION @ log_neg_log_pit.reshape(m, len(_NODES), -1),

@@ -146,8 +146,8 @@ def tail_law(
     if search == "fast":
         law = GeneralizedNormal(*scan(problem, criterion, BETA_RANGE, SCALE_RANGE))
     else:
-        objective = partial(selection_criterion, problem, criterion=criterion, supremum=supremum, ratio=ratio)
-        law = _paper_search(objective, as_generator(rng))
+        loss = partial(selection_criterion, problem, criterion=criterion, supremum=supremum, ratio=ratio)
+        law = _paper_search(loss, as_generator(rng))
     return TailFit(law, criterion, threshold, problem)
 
 
@@ -160,8 +160,8 @@ def _paper_search(
     laws = GeneralizedNormal(candidates[:, :1], candidates[:, 1:])
     start = candidates[np.argmin(criterion(laws))]
 
-    def objective(theta: FloatArray) -> float:
+    def loss(theta: FloatArray) -> float:
         return float(criterion(GeneralizedNormal(theta[0], theta[1])))
 
-    best = scipy.optimize.minimize(objective, start, method="Nelder-Mead", bounds=bounds).x
+    best = scipy.optimize.minimize(loss, start, method="Nelder-Mead", bounds=bounds).x
     return GeneralizedNormal(best[0], best[1])

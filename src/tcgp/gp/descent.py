@@ -10,9 +10,9 @@ from scipy.linalg.lapack import dposv
 
 from tcgp._typing import BoolArray, FloatArray
 
-__all__ = ["Descent", "GiveUp", "Interval", "Objective", "clip", "descend", "pack", "unpack"]
+__all__ = ["Descent", "Function", "GiveUp", "Interval", "clip", "descend", "pack", "unpack"]
 
-Objective = Callable[[FloatArray], tuple[float, FloatArray]]
+Function = Callable[[FloatArray], tuple[float, FloatArray]]
 Interval = tuple[float, float]
 GiveUp = Callable[[FloatArray, float, float], bool]
 
@@ -45,7 +45,7 @@ class Descent:
 
 
 def descend(
-    objective: Objective,
+    function: Function,
     start: FloatArray,
     bounds: Sequence[Interval],
     *,
@@ -63,18 +63,18 @@ def descend(
 
     Parameters
     ----------
-    objective : callable
+    function : callable
         Gives the value and the gradient at a point.
     start : (k,) array
         Moved into the bounds if it is outside.
     bounds : sequence of k pairs
     gain : float
-        Predicted decrease of the objective below which no further step is made.
+        Predicted decrease of the function below which no further step is made.
     rounding : callable
-        Gives the error of the last value of the objective: smaller decreases are not looked for either.
+        Gives the error of the last value of the function: smaller decreases are not looked for either.
     max_iterations : int
     curvature : (k, k) array, optional
-        That of an earlier descent of a similar objective.
+        That of an earlier descent of a similar function.
     give_up : callable, optional
         Says of a point, its value and the predicted decrease whether to stop there. It is asked from the third step on:
         before that predictions are guesses.
@@ -91,7 +91,7 @@ def descend(
     """
     low, high = np.transpose(bounds)
     x = np.clip(start, low, high)
-    value, gradient = objective(x)
+    value, gradient = function(x)
     set_aside, n_steps, n_idle = None, 0, 0
     for _ in range(max_iterations):
         free = ~(((x <= low) & (gradient > 0.0)) | ((x >= high) & (gradient < 0.0)))
@@ -110,7 +110,7 @@ def descend(
         if give_up is not None and n_steps >= _STEPS_BEFORE_DOUBT and give_up(x, value, predicted):
             break
         direction *= min(1.0, _LONGEST_STEP / float(np.abs(direction).max()))
-        trial = _step(objective, x, value, gradient, direction, low, high, least)
+        trial = _step(function, x, value, gradient, direction, low, high, least)
         if trial is None and curvature is None:
             curvature = set_aside
             break
@@ -151,7 +151,7 @@ def _direction(gradient: FloatArray, free: BoolArray, curvature: FloatArray | No
 
 
 def _step(
-    objective: Objective,
+    function: Function,
     x: FloatArray,
     value: float,
     gradient: FloatArray,
@@ -162,7 +162,7 @@ def _step(
 ) -> tuple[FloatArray, float, FloatArray, bool] | None:
     """Point, value and gradient after a step that decreases the value, and whether the bounds cut it; None without one.
 
-    The objective is known up to rounding: decreases much smaller than ``gain`` are not looked for.
+    The function is known up to rounding: decreases much smaller than ``gain`` are not looked for.
     """
     length = 1.0
     for _ in range(_MOST_TRIALS):
@@ -171,7 +171,7 @@ def _step(
         slope = float(gradient @ (new - x))
         if slope > -0.2 * gain:
             return None
-        new_value, new_gradient = objective(new)
+        new_value, new_gradient = function(new)
         if new_value <= value + _SUFFICIENT * slope:
             return new, new_value, new_gradient, not np.array_equal(new, full)
         excess = new_value - value - slope  # positive, as the decrease was less than the slope promised

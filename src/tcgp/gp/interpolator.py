@@ -138,7 +138,7 @@ class Interpolator:
         mean = None if self.mean is None else float(units.y_to_unit(np.asarray(self.mean)))
         variance = None if self.variance is None else float(self.variance) / units.y_unit**2
         known = {"mean": mean, "variance": variance}
-        objective = None
+        maximized = None
         self.curvature_ = None
         if self.lengthscales is not None:
             rho = check_lengthscales(self.lengthscales, dim, "lengthscales") / units.x_width
@@ -173,12 +173,12 @@ class Interpolator:
                 theta, posterior = self._select(likelihood)
                 self.curvature_ = None  # that of another likelihood
             if self.selection != "ml":
-                objective = units.log_density(-likelihood.value(theta), len(z))
+                maximized = units.log_density(-likelihood.value(theta), len(z))
         if posterior.factor.nugget:
             logger.debug("the correlation matrix needed a nugget of %g", posterior.factor.nugget)
         self._set_posterior(posterior, units, X, y)
-        if objective is not None:
-            self.objective_ = objective
+        if maximized is not None:
+            self.objective_ = maximized
         return self
 
     def _select(self, likelihood: ConcentratedLikelihood, **search: Any) -> tuple[FloatArray, Posterior]:

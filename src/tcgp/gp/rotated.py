@@ -64,7 +64,7 @@ class RotatedPrior:
     dim : int
     n : int
         Number of data. Links cost what they would gain by chance, as Akaike's criterion for few data has it [1]_, so
-        that objectives can be compared with those of a product covariance.
+        that what is maximized can be compared with that of a product covariance.
 
     References
     ----------

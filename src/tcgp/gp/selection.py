@@ -261,8 +261,9 @@ def _descend(
     likelihood: ConcentratedLikelihood, start: FloatArray, bounds: Sequence[Interval], **options: Any
 ) -> Descent:
     """A descent of the NLL that looks for no gain below its rounding error."""
-    objective = likelihood.value_and_gradient
-    return descend(objective, start, bounds, rounding=lambda: likelihood.rounding, **options)
+    return descend(
+        likelihood.value_and_gradient, start, bounds, rounding=lambda: likelihood.rounding, **options
+    )
 
 
 def _distinct(descents: Iterable[Descent]) -> list[Descent]:

@@ -27,7 +27,7 @@ TINY = 1e-300
 
 @single_threaded
 def follow_limits(
-    objective: PredictiveModel,
+    model: PredictiveModel,
     limits: Sequence[PredictiveModel],
     start: FloatArray,
     low: FloatArray,
@@ -38,12 +38,12 @@ def follow_limits(
 
     Where several limits meet, and the data have made their models sure, what is both likely to be allowed and better
     is a thin curved ridge of the criterion. Sequential quadratic programming (SLSQP) follows it as the solution
-    of a problem with constraints: minimize the mean of the objective where each limit's mean plus k standard
+    of a problem with constraints: minimize the mean of a model where each limit's mean plus k standard
     deviations is at most 0.
 
     Parameters
     ----------
-    objective : PredictiveModel
+    model : PredictiveModel
     limits : sequence of PredictiveModel
         Of how far outputs lie above their limits.
     start : array of shape (d,)
@@ -72,7 +72,7 @@ def follow_limits(
     """
     if not (high > low).any():
         return start[None]
-    problem = _Problem((objective, *limits), region, start, low, high)
+    problem = _Problem((model, *limits), region, start, low, high)
     z = problem.start
     for margin, n_calls in MARGINS.items():
         z = problem.solve(z, margin, n_calls)
@@ -187,7 +187,7 @@ class _Problem:
 
 
 class _Predictions(NamedTuple):
-    """Of all models, the objective first, and of the known constraints."""
+    """Of all models, that to be minimized first, and of the known constraints."""
 
     mean: FloatArray  # (k,)
     sd: FloatArray  # (k,)

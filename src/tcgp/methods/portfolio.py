@@ -120,7 +120,7 @@ PORTFOLIOS: dict[str, Portfolio] = {
         noisy=Member("gp", {"selection": "pooled", "shortest": None}),
         options={**SHARED, **{name: RECIPES["tcgp"].options[name] for name in ("search", "rule")}},
     ),
-    # What "auto" is with several objectives. Low values are all up to the reference there, and laws calibrated below it
+    # What "auto" is for a front. Low values are all up to the reference there, and laws calibrated below it
     # were no better. Each member alone had a run that missed a part of the front; in turns they had none.
     "auto-front": Portfolio(
         members=(
@@ -180,7 +180,7 @@ def members_of(method: str) -> tuple[Member, ...]:
 
 
 def for_several(method: str) -> str:
-    """The method that models each of several objectives."""
+    """The method that models each quantity of a front."""
     return "auto-front" if method == "auto" else method
 
 

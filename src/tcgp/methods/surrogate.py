@@ -30,7 +30,7 @@ NOISY, NOISELESS = "noisy", "noiseless"  # names under which states of these two
 class Surrogate:
     """Fits of one quantity along a run: see `Members`.
 
-    An objective is modelled as it is. The excess over a limit, which stays at 0, is modelled on the scale on which
+    What is optimized is modelled as it is. The excess over a limit, which stays at 0, is modelled on the scale on which
     values left out are likeliest. A model says how likely they are on its scale; times the slope of the scale that is
     a density of the values as they are.
 

@@ -24,7 +24,7 @@ class Evaluation:
     ----------
     x : tuple
     y : float or None
-        Value of the objective, with the user's sign; None if the evaluation failed.
+        The value that is optimized, with the user's sign; None if the evaluation failed.
     reason : str or None
         Why it failed.
     seconds : float or None

@@ -60,6 +60,7 @@ FOREIGN = {
     "_outputs": "openmdao",
     "_processes": "concurrent.futures",
     "_read_only": "openmdao",
+    "_ref_point": "botorch",
     "_repr_png_": "IPython",
     "_set_concentration": "botorch",
     "_storage": "optuna",

@@ -71,6 +71,15 @@ def test_maximizing_is_minimizing_the_negative():
     assert [e.x for e in low.optimizer.evaluations] == [e.x for e in high.optimizer.evaluations]
 
 
+def test_several_objectives_have_a_front_that_keeps_the_constraint():
+    goals = {"objectives": {"f": "MINIMIZE", "BEAM:SIZE": "MAXIMIZE"}}
+    generator = TailCalibratedGenerator(_vocs(**goals), rng=0)
+    _run(generator, 12, lambda point: {**_evaluate(point), "BEAM:SIZE": point["x2"]})
+    front = generator.optimizer.result().front
+    assert len(front) >= 4
+    assert all(point.outputs["c"] >= 0.5 for point in front)
+
+
 def test_gives_exactly_as_many_points_as_are_wanted_with_constants():
     generator = TailCalibratedGenerator(_vocs(constants={"alpha": 0.55}), rng=0)
     points = [*generator.suggest(3), *generator.suggest()]
@@ -142,7 +151,8 @@ def test_variables_of_all_kinds_names_with_colons_and_constraints_between_variab
 @pytest.mark.parametrize(
     ("changes", "settings", "message"),
     [
-        ({"objectives": {"f": "MINIMIZE", "g": "MINIMIZE"}}, {}, "one objective"),
+        ({"objectives": {}}, {}, "at least one objective"),
+        ({"objectives": {f"f{i}": "MINIMIZE" for i in range(5)}}, {}, "at most 4"),
         ({"objectives": {"f": "EXPLORE"}}, {}, "EXPLORE"),
         ({"variables": {"x": "CONTEXTUAL"}}, {}, "contextual"),
         ({"variables": {"x": {None, (1, 2)}}}, {}, "choice"),

@@ -20,8 +20,8 @@ import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.testing.pytest_samplers import (
     BasicSamplerTestCase,
+    MultiObjectiveSamplerTestCase,
     RelativeSamplerTestCase,
-    SingleOnlySamplerTestCase,
 )
 from optuna.trial import TrialState, create_trial
 
@@ -38,8 +38,8 @@ def _quiet():
     optuna.logging.set_verbosity(optuna.logging.ERROR)
 
 
-class TestConformance(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
-    """Optuna's suite for samplers that choose parameters together and have one objective."""
+class TestConformance(BasicSamplerTestCase, RelativeSamplerTestCase, MultiObjectiveSamplerTestCase):
+    """Optuna's suite for samplers that choose parameters together, for one objective or several."""
 
     @pytest.fixture
     def sampler(self):
@@ -602,12 +602,6 @@ def test_a_value_between_two_steps_is_at_neither(distribution, value):
 # ---- refusals, plots ----
 
 
-def test_several_objectives_are_refused_with_a_sentence():
-    study = optuna.create_study(directions=["minimize"] * 2, sampler=TailCalibratedSampler())
-    with pytest.raises(ValueError, match="optimizes one objective, and the study has 2"):
-        study.optimize(lambda trial: (trial.suggest_float("x", 0, 1), 0.0), n_trials=1)
-
-
 def test_bad_settings_are_refused_at_once():
     with pytest.raises(ValueError, match="method must be one of"):
         TailCalibratedSampler(method="forest")
@@ -847,3 +841,50 @@ def test_workers_share_a_journal_file_and_nobody_takes_the_point_of_a_killed_one
     assert study.trials[killed].state == TrialState.RUNNING
     assert list(study.trials[killed].params.values()) == point
     assert point not in [list(t.params.values()) for t in study.trials if t.number != killed]
+
+
+# ---- several objectives ----
+
+
+def _distances(trial):
+    x, y = trial.suggest_float("x", 0.0, 1.0), trial.suggest_float("y", 0.0, 1.0)
+    return (x - 0.2) ** 2 + (y - 0.5) ** 2, -((x - 0.8) ** 2) - (y - 0.5) ** 2
+
+
+def _study_of_two(**options):
+    sampler = TailCalibratedSampler(seed=0, n_startup_trials=5, **options)
+    return optuna.create_study(sampler=sampler, directions=["minimize", "maximize"])
+
+
+def test_several_objectives_give_the_line_of_the_best_compromises():
+    study = _study_of_two()
+    study.optimize(_distances, n_trials=16)
+    late = [trial for trial in study.best_trials if trial.number >= 10]
+    assert len(late) >= 4
+    assert max(abs(trial.params["y"] - 0.5) for trial in late) < 0.1
+
+
+def test_study_of_several_objectives_goes_on_from_its_trials():
+    whole, parts = _study_of_two(), _study_of_two()
+    whole.optimize(_distances, n_trials=8)
+    for _ in range(2):
+        parts.sampler = TailCalibratedSampler(seed=0, n_startup_trials=5)
+        parts.optimize(_distances, n_trials=4)
+    assert _points(parts) == _points(whole)
+
+
+def test_limits_apply_to_several_objectives():
+    def objective(trial):
+        near, far = _distances(trial)
+        trial.set_user_attr("excess", 0.1 - near)
+        return near, far
+
+    study = _study_of_two(constraints_func=lambda trial: (trial.user_attrs["excess"],))
+    study.optimize(objective, n_trials=14)
+    assert sum(trial.values[0] >= 0.1 for trial in study.trials[8:]) >= 4
+
+
+def test_more_than_four_objectives_are_refused():
+    study = optuna.create_study(sampler=TailCalibratedSampler(seed=0), directions=["minimize"] * 5)
+    with pytest.raises(ValueError, match="at most 4 objectives"):
+        study.optimize(lambda trial: [trial.suggest_float("x", 0.0, 1.0)] * 5, n_trials=1)

@@ -12,6 +12,7 @@ import numpy as np
 from tcgp._typing import RandomState
 from tcgp.integrations._host import Campaign, Parameter, Parameters, Status, check_names, limits_on
 from tcgp.optimizer import Optimizer, SpaceExhausted, check_positive_integer
+from tcgp.record.settings import wanted_outputs
 from tcgp.space import Categorical, Dimension, Integer, Real
 
 try:
@@ -45,8 +46,8 @@ class TailCalibratedGenerator(Generator):
     Parameters
     ----------
     vocs : VOCS
-        Continuous and discrete variables, one objective to minimize or maximize, constraints (each has its own model)
-        and observables (recorded only). Discrete variables whose values are numbers are ordered.
+        Continuous and discrete variables, one to four objectives to minimize or maximize, constraints (each has its own
+        model) and observables (recorded only). Discrete variables whose values are numbers are ordered.
     journal : str or os.PathLike, optional
         File that keeps the campaign. If it exists, the campaign in it is continued.
     rng : int, numpy.random.Generator or None
@@ -105,12 +106,9 @@ class TailCalibratedGenerator(Generator):
     def _validate_vocs(self, vocs: VOCS) -> None:
         if not vocs.variables:
             raise ValueError("the VOCS must have at least one variable")
-        if len(vocs.objectives) != 1:
-            raise ValueError(
-                f"the VOCS must have at least one objective and no other, got {vocs.objective_names}"
-            )
-        (objective,) = vocs.objectives.values()
-        if isinstance(objective, ExploreObjective):
+        if not vocs.objectives:
+            raise ValueError("the VOCS must have at least one objective")
+        if any(isinstance(objective, ExploreObjective) for objective in vocs.objectives.values()):
             raise ValueError("the objective must be MINIMIZE or MAXIMIZE, got EXPLORE")
         # Whatever else is wrong with them is said here, not in the middle of a campaign.
         goals, constraints = self._goals(vocs)
@@ -169,12 +167,9 @@ class TailCalibratedGenerator(Generator):
 
     def _goals(self, vocs: VOCS) -> tuple[dict[str, Any], list[Any]]:
         """What is wanted of the outputs, and all constraints."""
-        ((name, objective),) = vocs.objectives.items()
+        maximized = [name for name, item in vocs.objectives.items() if isinstance(item, MaximizeObjective)]
         limits = [text for item in vocs.constraints.items() for text in _limits(*item)]
-        return {"objective": name, "maximize": isinstance(objective, MaximizeObjective)}, [
-            *limits,
-            *self._given,
-        ]
+        return wanted_outputs(list(vocs.objectives), maximized), [*limits, *self._given]
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy has: all but a campaign with a journal, which it continues when it is used."""

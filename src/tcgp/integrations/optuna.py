@@ -29,6 +29,7 @@ from tcgp.integrations._repeats import best_repeat
 from tcgp.integrations.stateless import ask
 from tcgp.optimizer import Settings, SpaceExhausted, check_positive_integer, check_seed
 from tcgp.record.history import SAME_POINT, Proposal
+from tcgp.record.settings import MOST_OBJECTIVES
 from tcgp.space import LARGEST_RANGE, Categorical, Integer, Point, Real
 
 try:
@@ -113,6 +114,8 @@ class TailCalibratedSampler(BaseSampler):
 
     Notes
     -----
+    With two to four objectives (``directions``), trials gain most for the volume that ``study.best_trials`` dominate.
+
     The model is fitted to completed trials. Running, pruned and enqueued trials have no value. The model uses its own
     prediction instead, so that their neighbourhood is not proposed again. Failed trials and infinite values lower the
     predicted probability of success nearby.
@@ -175,14 +178,14 @@ class TailCalibratedSampler(BaseSampler):
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """Return the parameters that all completed trials have in common, with their distributions."""
-        _refuse_several_objectives(study)
+        _check_objectives(study)
         return common_space(study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)))
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
         """Choose the values of all parameters in ``search_space`` jointly."""
-        _refuse_several_objectives(study)
+        _check_objectives(study)
         if not search_space:
             return {}
         with turn:
@@ -192,7 +195,7 @@ class TailCalibratedSampler(BaseSampler):
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
         """Sample one parameter uniformly over its range, independently of the others."""
-        _refuse_several_objectives(study)
+        _check_objectives(study)
         self._warn_of_random_parameter(study, trial, param_name)
         rng = np.random.default_rng([self.seed_for(trial), zlib.crc32(param_name.encode())])
         return _draw(param_distribution, rng)
@@ -248,7 +251,7 @@ class TailCalibratedSampler(BaseSampler):
 
         The source of the proposal is ``REPEAT`` if it is a point of another trial.
         """
-        sign = _sign(study)
+        signs = _signs(study)
         complete = [other for other in others if other.state == TrialState.COMPLETE]
         limits = sorted({key for other in complete for key in constraints_of(other)})
         trials = Trials(parameters)
@@ -256,14 +259,16 @@ class TailCalibratedSampler(BaseSampler):
             values = parameters.values_of(other)
             if other.state == TrialState.COMPLETE:
                 excesses = [constraints_of(other).get(key, math.nan) for key in limits]
-                trials.add(values, Status.DONE, sign * other.values[0], excesses)
+                found = tuple(sign * value for sign, value in zip(signs, other.values, strict=True))
+                trials.add(values, Status.DONE, found if len(found) > 1 else found[0], excesses)
             else:
                 trials.add(values, Status.FAILED if other.state == TrialState.FAIL else Status.PENDING)
         evaluations = trials.evaluations
         names = [*parameters.distributions, *(f"{CONSTRAINTS}:{key}" for key in limits)]
         state = latest_state(others, names, n=len(evaluations))
         again = None
-        if len(evaluations) >= self._settings["n_initial"] and parameters.may_repeat(complete):
+        enough = len(evaluations) >= self._settings["n_initial"] and len(signs) == 1
+        if enough and parameters.may_repeat(complete):
             repeat = best_repeat(evaluations)
             if repeat is not None:
                 x, log_ei = repeat
@@ -278,6 +283,7 @@ class TailCalibratedSampler(BaseSampler):
                 state=state,
                 settings=self._settings,
                 n_limits=len(limits),
+                n_objectives=len(signs),
             )
         except SpaceExhausted:
             if again is None:
@@ -334,7 +340,7 @@ class TailCalibratedSampler(BaseSampler):
         for name in ("method", "beta", "scale", "threshold", "log_ei", "log_feasible"):
             value = trace.get(name)
             if value is not None:
-                value = _sign(study) * value if name == "threshold" else value
+                value = _signs(study)[0] * value if name == "threshold" else value
                 log.show(f"tcgp:{names.get(name, name)}", value)
 
 
@@ -513,16 +519,16 @@ def _only_value(distribution: BaseDistribution) -> float:
     return 0.0 if isinstance(distribution, CategoricalDistribution) else float(distribution.low)
 
 
-def _refuse_several_objectives(study: Study) -> None:
-    if len(study.directions) > 1:
+def _check_objectives(study: Study) -> None:
+    if len(study.directions) > MOST_OBJECTIVES:
         raise ValueError(
-            f"TailCalibratedSampler optimizes one objective, and the study has {len(study.directions)}: "
-            "use another sampler, or combine the objectives into one number"
+            f"TailCalibratedSampler optimizes at most {MOST_OBJECTIVES} objectives, and the study has "
+            f"{len(study.directions)}: use another sampler, or make some of them constraints"
         )
 
 
-def _sign(study: Study) -> float:
-    return -1.0 if study.direction == StudyDirection.MAXIMIZE else 1.0
+def _signs(study: Study) -> list[float]:
+    return [-1.0 if direction == StudyDirection.MAXIMIZE else 1.0 for direction in study.directions]
 
 
 def _fresh_seed() -> int:

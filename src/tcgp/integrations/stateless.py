@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tcgp.methods.members import State
 from tcgp.optimizer import Optimizer
 from tcgp.record.events import Asked, Told
 from tcgp.record.history import Evaluation, Proposal
@@ -20,14 +21,21 @@ __all__ = ["ask", "merge", "told"]
 def told(x: Point, y: object, excesses: Sequence[float] = (), reason: str | None = None) -> Evaluation:
     """Return an evaluation with the amounts by which it exceeds its limits; NaN where an amount is unknown.
 
-    An infinite excess counts as a failure, like an infinite value, because no model can represent it.
+    The value may be a tuple of several, all to be minimized. An infinite excess counts as a failure, like an infinite
+    value, because no model can represent it.
     """
     if any(math.isinf(excess) for excess in excesses):
         return Evaluation.of(x, None, "a constraint is infinite")
-    evaluation = Evaluation.of(x, y, reason)
-    if evaluation.failed or not len(excesses):
+    several = y if isinstance(y, tuple) else ()
+    evaluation = Evaluation.of(x, y[0] if isinstance(y, tuple) else y, reason)
+    if not all(math.isfinite(value) for value in several):
+        return Evaluation.of(x, None, "an objective is not finite")
+    if evaluation.failed or not (len(excesses) or several):
         return evaluation
-    return replace(evaluation, outputs={_limit(k): float(excess) for k, excess in enumerate(excesses)})
+    outputs: dict[str, float | None] = {_objective(k): float(value) for k, value in enumerate(several)}
+    return replace(
+        evaluation, outputs=outputs | {_limit(k): float(excess) for k, excess in enumerate(excesses)}
+    )
 
 
 def ask(
@@ -39,6 +47,7 @@ def ask(
     state: Mapping[str, Any] | None,
     settings: Mapping[str, Any],
     n_limits: int = 0,
+    n_objectives: int = 1,
     known: Sequence[Any] = (),
 ) -> tuple[Proposal, dict[str, Any] | None]:
     """Return the next point to evaluate, given everything that the host knows.
@@ -59,6 +68,8 @@ def ask(
         Settings of `tcgp.Optimizer`.
     n_limits : int
         Number of learned limits; the evaluations contain their excesses, see `told`.
+    n_objectives : int
+        Number of values of each evaluation, see `told`.
     known : sequence
         Known constraints: see `tcgp.region.Region`.
 
@@ -74,7 +85,9 @@ def ask(
         If every point of a finite space has been evaluated or is pending.
     """
     limits = [f"{_limit(k)} <= 0" for k in range(n_limits)]
-    objective = "objective" if limits else None
+    objective: Any = "objective" if limits else None
+    if n_objectives > 1:
+        objective = [_objective(k) for k in range(n_objectives)]
     optimizer = Optimizer(space, rng=seed, objective=objective, constraints=[*limits, *known], **settings)
     history, (first, *others) = optimizer.history, optimizer.surrogates
     states = first.states
@@ -84,21 +97,31 @@ def ask(
         if history.is_new(x):
             history.apply(Asked(Proposal(len(history.proposals), x, "given")))
     if state is not None and len(state["lengthscales"]) == space.dim:
-        states += [(-1, dict(old)) for old in (*state.get("others", ()), state)]
-        if len(state.get("limits", ())) == n_limits:
+        states += _unpacked(state)
+        if len(state.get("limits", ())) == len(others):
             for surrogate, old in zip(others, state.get("limits", ()), strict=True):
-                surrogate.states += [(-1, dict(old))] if old else []
+                surrogate.states += _unpacked(old) if old else []
     proposal = _propose(optimizer)
     if not states or optimizer.model is None:
         return proposal, None
-    # One state per member of a portfolio: the newest state contains those of the other members.
+    of_others = [_packed(s.states) if s.states else None for s in others]
+    return proposal, {**_packed(states), **({"limits": of_others} if of_others else {})}
+
+
+def _packed(states: Sequence[tuple[int, State]]) -> State:
+    """One state per member of a portfolio: the newest state contains those of the other members."""
     latest = {old.get("member", 0): old for _, old in states}
     newest = latest.pop(states[-1][1].get("member", 0))
-    rest = [{k: v for k, v in old.items() if k not in ("others", "limits")} for old in latest.values()]
-    of_limits = [s.states[-1][1] if s.states else None for s in others]
-    more = {"others": rest, "limits": of_limits}
-    kept = {k: v for k, v in newest.items() if k not in more}
-    return proposal, {**kept, **{k: v for k, v in more.items() if v}}
+    rest, kept = ([_plain(old) for old in olds] for olds in (latest.values(), [newest]))
+    return {**kept[0], **({"others": rest} if rest else {})}
+
+
+def _unpacked(state: Mapping[str, Any]) -> list[tuple[int, State]]:
+    return [(-1, dict(old)) for old in (*state.get("others", ()), state)]
+
+
+def _plain(state: State) -> State:
+    return {k: v for k, v in state.items() if k not in ("others", "limits")}
 
 
 def _propose(optimizer: Optimizer) -> Proposal:
@@ -113,6 +136,10 @@ def _propose(optimizer: Optimizer) -> Proposal:
 
 def _limit(k: int) -> str:
     return f"limit{k}"
+
+
+def _objective(k: int) -> str:
+    return f"objective{k}"
 
 
 def merge(evaluations: Iterable[Evaluation]) -> list[Evaluation]:

@@ -20,6 +20,7 @@ from tcgp.space import Space
 
 __all__ = [
     "GOALS",
+    "MOST_OBJECTIVES",
     "Settings",
     "check_choice",
     "check_maximizer",

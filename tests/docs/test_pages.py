@@ -166,5 +166,7 @@ def test_a_wrong_output_and_an_unknown_block_do_not_pass(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_files_that_a_page_names_exist(page: Path) -> None:
-    named = re.findall(r"`((?:benchmarks|examples|src|tests|tools)/[\w./-]+)`", page.read_text(encoding="utf-8"))
+    named = re.findall(
+        r"`((?:benchmarks|examples|src|tests|tools)/[\w./-]+)`", page.read_text(encoding="utf-8")
+    )
     assert [name for name in named if not (ROOT / name).exists()] == []

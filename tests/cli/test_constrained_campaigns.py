@@ -65,6 +65,7 @@ def tells(journal):
 
 def test_the_example_spec_explains_goals_and_is_valid_with_them(tmp_path):
     (tmp_path / "simulate").write_text("#!/bin/sh\n")
+    (tmp_path / "deck.inp.in").write_text("{{ width }}\n")
     (tmp_path / "simulate").chmod(0o755)
     wanted = ("# objective = ", "# constraints = ", "# [outputs]", "# mass = ", "# stress = ")
     lines = [line[2:] if line.startswith(wanted) else line for line in EXAMPLE.splitlines()]

@@ -65,7 +65,7 @@ def told(folder, journal="spec.tcgp/journal.jsonl"):
 def test_a_new_journal_takes_up_no_old_run(tmp_path, capsys):
     path = spec_in(tmp_path, "import sys; sys.exit(3)")
     assert minimize(path) == 1
-    assert "fix it and move the journal away" in capsys.readouterr().err
+    assert "fix it and give the same command with --retry-failed" in capsys.readouterr().err
     (tmp_path / "spec.tcgp" / "journal.jsonl").rename(tmp_path / "old.jsonl")
     path.write_text(path.read_text().replace("sys.exit(3)", "print(5)"))
     assert minimize(path) == 0

@@ -22,6 +22,7 @@ def test_the_example_spec_is_valid_and_explains_every_key(tmp_path):
     from tcgp.cli.spec import KEYS
 
     (tmp_path / "simulate").write_text("#!/bin/sh\n")
+    (tmp_path / "deck.inp.in").write_text("{{ width }}\n")
     (tmp_path / "simulate").chmod(0o755)
     path = tmp_path / "spec.toml"
     path.write_text(EXAMPLE)

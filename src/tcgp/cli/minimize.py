@@ -289,6 +289,8 @@ def _show_plan(spec: Spec, journal: Path, simulator: Simulator) -> None:
     show(f"for example {shlex.join(simulator.arguments(parameters))}")
     if spec.program.input == "json":
         show(f"input       {json.dumps(parameters)}")
+    for file, path in spec.program.templates.items():
+        show(f"template    {path}, filled in as {file}")
     show(f"in          {relative(Path(simulator.runs) / '0000')}")
     for line in _describe_places(spec.program):
         show(line)

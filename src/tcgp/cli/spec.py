@@ -18,7 +18,7 @@ from tcgp.cli.console import UsageError, parse_duration
 from tcgp.cli.tables import points_of_table, read_table
 from tcgp.goals import Goals, parameter_names
 from tcgp.optimizer import Settings
-from tcgp.programs import Objective, Simulator, Template, find_program
+from tcgp.programs import Deck, Objective, Simulator, Template, find_program
 from tcgp.record.settings import check_maximizer, split_constraints, wanted_outputs
 from tcgp.running.arguments import Limits, point_of_row
 from tcgp.running.retries import Retries
@@ -103,20 +103,32 @@ alloy = {type = "categorical", choices = ["steel", "brass", "zinc"]}
 # [options]                     # of the method
 # delta = 0.05
 
+# Input files that are written to the directory of each run. In them, {{ width }} stands for a parameter; expressions
+# and Python's formats are understood: {{ 2 * width :.3e }}.
+# [template]
+# "deck.inp" = "deck.inp.in"    # the file in the run's directory = the template beside this file
+
 # [environment]                 # variables for the program
 # OMP_NUM_THREADS = "1"
 """
 
 LARGEST_SPEC = 1 << 24  # bytes
+LARGEST_DECK = 1 << 28
 
 SETTINGS = tuple(field.name for field in fields(Settings))
 GOALS = ("objective", "constraints", "maximize", "reference")
-PROGRAM = ("command", "input", "timeout", "objective", "outputs", "environment")
+PROGRAM = ("command", "input", "timeout", "objective", "outputs", "environment", "template")
 STOPPING = ("patience", "min_improvement", "stop_when_share_below", "confirm")
 RUN = ("budget", "seed", "workers", "target", "max_time", "max_failures", "retries", "x0", *STOPPING)
 KEYS = tuple(dict.fromkeys(("parameters", *PROGRAM, *RUN, *SETTINGS)))
 PLACES = ("file", "pattern", "key")
 INPUTS = ("none", "json", "file")
+RESERVED = (
+    "parameters.json",
+    "stdout.txt",
+    "stderr.txt",
+    "outcome.json",
+)  # what tcgp writes in a run's directory
 
 # What other tools call these keys.
 ALIASES = {
@@ -140,6 +152,7 @@ ALIASES = {
     "model": "method",
     "env": "environment",
     "stdin": "input",
+    "templates": "template",
     "output": "outputs",
     "constraint": "constraints",
     "maximise": "maximize",
@@ -172,10 +185,13 @@ class Program:
     outputs: dict[str, Objective] | str | None
     timeout: float | None
     environment: dict[str, str]
+    decks: dict[str, Deck]
+    templates: dict[str, str]  # where their texts come from
 
     def files_out_of_reach(self, base: Path) -> list[str]:
         """Arguments that look like files beside the spec, which the program will not find from its directory."""
-        return [a for a in self.command[1:] if not os.path.isabs(a) and os.path.isfile(base / a)]
+        others = [a for a in self.command[1:] if a not in self.decks]
+        return [a for a in others if not os.path.isabs(a) and os.path.isfile(base / a)]
 
     def simulator(self, runs: Path, base: Path) -> Simulator:
         """The program as a function, with its runs below ``runs``."""
@@ -188,6 +204,7 @@ class Program:
             self.environment,
             base,
             self.outputs,
+            decks=self.decks,
         )
 
 
@@ -428,9 +445,40 @@ def _program(content: Mapping[str, Any], space: Space, base: Path) -> Program | 
     if source not in INPUTS:
         hint = did_you_mean(source, INPUTS)
         raise ValueError(f'\'input\' must be "none", "json" or "file", got {source!r}{hint}')
-    _check_placeholders(command, space, source)
+    decks = _decks(content.get("template", {}), space, base)
+    _check_placeholders(command, space, source, {name for deck in decks.values() for name in deck.names})
     timeout = _duration(content, "timeout")
-    return Program(command, source, _objective(content), _outputs(content), timeout, environment)
+    places = _objective(content), _outputs(content)
+    return Program(command, source, *places, timeout, environment, decks, dict(content.get("template", {})))
+
+
+def _decks(table: object, space: Space, base: Path) -> dict[str, Deck]:
+    """The templates of input files, by the names that the files have in the directory of a run."""
+    if not isinstance(table, Mapping) or not all(isinstance(path, str) for path in table.values()):
+        raise ValueError(
+            '\'template\' must be a table [template] with lines such as "deck.inp" = "deck.inp.in", the file in the '
+            f"run's directory and the template beside the spec, got {table!r}"
+        )
+    names = [*(space.names or ()), "spec_dir"]
+    point = space.as_argument(space.decode(np.full((1, space.dim), 0.5))[0])
+    decks = {}
+    for file, path in table.items():
+        label = f"the template {path!r}"
+        if not file or os.path.isabs(file) or ".." in Path(file).parts or "\0" in file or file in RESERVED:
+            raise ValueError(f"{label} must become a file of its own in the run's directory, got {file!r}")
+        try:
+            text = read_regular(base / path, LARGEST_DECK).decode("utf-8", "surrogateescape")
+        except OSError as error:
+            raise ValueError(f"{label} cannot be read: {error.strerror}") from None
+        try:
+            decks[file] = Deck.parse(text, names)
+            unknown = sorted(decks[file].names - set(names))
+            if unknown:
+                raise ValueError(f"{unknown[0]!r} is no parameter{_suggestion(unknown[0], names)}")
+            decks[file].fill({**point, "spec_dir": str(base)})
+        except ValueError as error:
+            raise ValueError(f"{label}: {error}") from None
+    return decks
 
 
 def _command(command: object, base: Path, search_path: str | None) -> tuple[str, ...]:
@@ -450,7 +498,9 @@ def _command(command: object, base: Path, search_path: str | None) -> tuple[str,
     return tuple(command)
 
 
-def _check_placeholders(command: tuple[str, ...], space: Space, source: str) -> None:
+def _check_placeholders(
+    command: tuple[str, ...], space: Space, source: str, in_decks: Collection[str]
+) -> None:
     names = space.names or ()
     used = [name for argument in command[1:] for name in Template.parse(argument).names]
     for name in used:
@@ -459,10 +509,11 @@ def _check_placeholders(command: tuple[str, ...], space: Space, source: str) -> 
                 f"'command' has the placeholder {{{name}}}, which is no parameter"
                 f"{_suggestion(name, [*names, 'spec_dir'])}; literal braces are written {{{{ and }}}}"
             )
-    unused = [name for name in names if name not in used]
+    unused = [name for name in names if name not in used and name not in in_decks]
     if unused and source == "none":
+        others = f", {{{{ {unused[0]} }}}} in a file of [template]"
         raise ValueError(
-            f"'command' does not use the parameter {unused[0]!r}; write {{{unused[0]}}} in an argument, or set "
+            f"'command' does not use the parameter {unused[0]!r}; write {{{unused[0]}}} in an argument{others}, or set "
             'input = "json" (or "file") for a program that reads its parameters itself'
         )
 

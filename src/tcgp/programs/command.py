@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Template", "find_program"]
+__all__ = ["Template", "as_text", "find_program"]
 
 _PIECE = re.compile(r"\{\{|\}\}|\{[^{}]*\}|[{}]|[^{}]+")
 
@@ -58,7 +58,7 @@ class Template:
 
     def fill(self, values: Mapping[str, Any]) -> str:
         """Return the argument with all placeholders replaced."""
-        return "".join(_as_text(values[text]) if is_name else text for text, is_name in self.pieces)
+        return "".join(as_text(values[text]) if is_name else text for text, is_name in self.pieces)
 
 
 def find_program(program: str, base: str | os.PathLike[str] = ".", search_path: str | None = None) -> str:
@@ -89,6 +89,6 @@ def find_program(program: str, base: str | os.PathLike[str] = ".", search_path: 
     return os.path.abspath(found)
 
 
-def _as_text(value: object) -> str:
+def as_text(value: object) -> str:
     """Format a parameter: floats with all digits, True and False as in JSON."""
     return value if isinstance(value, str) else json.dumps(value)

@@ -17,12 +17,14 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from tcgp._files import write_atomically
 from tcgp._text import plain, printable, shorten
 from tcgp.programs.command import Template, find_program
+from tcgp.programs.decks import Deck
 from tcgp.programs.objective import OUTCOME, STDOUT, Objective, RunFailed, RunLost, outputs_of_run
 from tcgp.programs.output import last_line, read_tail
 from tcgp.programs.places import PARAMETERS, Place, new_place, places_of, read_json
@@ -65,6 +67,9 @@ class Simulator:
         Locations of several outputs, by name. A run then returns a dict, with None for outputs that cannot be read.
         ``"json"`` means all numbers at the top level of a JSON object, which is the whole standard output or its last
         line.
+    decks : mapping, optional
+        Input files that are written to the directory of each run, with the parameters filled in: a `Deck` by the name
+        of the file.
     campaign : str, optional
         Mark of the runs of one campaign, the ``campaign`` of its `tcgp.Optimizer`. Runs with another mark, or none, are
         not its own.
@@ -97,6 +102,7 @@ class Simulator:
     base: str | os.PathLike[str] = "."
     outputs: Mapping[str, Objective] | str | None = None
     campaign: str | None = None
+    decks: Mapping[str, Deck] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if isinstance(self.command, str) or not self.command:
@@ -138,8 +144,13 @@ class Simulator:
     def start(self, parameters: Mapping[str, Any], name: str | None = None) -> Run:
         """Start a run in a new directory, with the given name if it is free."""
         arguments = self.arguments(parameters)
+        base = os.path.abspath(self.base)
+        filled = {file: deck.fill({**parameters, "spec_dir": base}) for file, deck in self.decks.items()}
         place = new_place(Path(self.runs), name)
         directory = place.directory.resolve()
+        for file, text in filled.items():
+            (directory / file).parent.mkdir(parents=True, exist_ok=True)
+            (directory / file).write_bytes(text.encode("utf-8", "surrogateescape"))
         write_atomically(directory / PARAMETERS, _as_json(dict(parameters)))
         write_atomically(place.identity, _as_json(self._identity(parameters)))
         given = directory / PARAMETERS if self.stdin else Path(os.devnull)
@@ -210,6 +221,8 @@ class Simulator:
         kept = place.read_identity().get("command")
         if kept is not None and kept != list(self.command):
             return None
+        if place.read_identity().get("decks", {}) != self._identity(parameters).get("decks", {}):
+            return None
         process = adopt(None if kept is not None else self.arguments(parameters), place.notes)
         if process is None:
             return None
@@ -233,7 +246,11 @@ class Simulator:
 
     def _identity(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """What a run is recognized by; the program may rewrite its other files."""
-        return {"campaign": self.campaign, "parameters": dict(parameters), "command": list(self.command)}
+        decks = {
+            f: sha256(d.text.encode("utf-8", "surrogateescape")).hexdigest() for f, d in self.decks.items()
+        }
+        identity = {"campaign": self.campaign, "parameters": dict(parameters), "command": list(self.command)}
+        return {**identity, "decks": decks} if decks else identity
 
     def read_again(self, parameters: Mapping[str, Any], name: str) -> tuple[Value, dict[str, str]] | None:
         """Read the value or outputs of a run again, with the reasons why some outputs are None.

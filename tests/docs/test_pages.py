@@ -2,7 +2,8 @@
 
 What a fence means here:
 
-- ``python``: run, all blocks of a page in one namespace; with ``>>>`` its output is compared.
+- ``python``: run, all blocks of a page in one namespace; with ``>>>`` its output is compared, and so is
+  that of ``print(...)  # what it prints`` in the README.
 - ``console``: each line after ``$`` is a command, the lines below it its output, where ``...`` stands for anything.
 - ``sh``: run as one script that must not fail.
 - ``{code-block}`` with a caption: a file of that name.
@@ -14,7 +15,9 @@ runs by itself. Everything else that is fenced is refused, so that no block can 
 
 from __future__ import annotations
 
+import contextlib
 import doctest
+import io
 import os
 import re
 import shutil
@@ -86,7 +89,14 @@ class Runner:
 
     def _python(self, block: Block, where: str) -> None:
         if ">>>" not in block.body:
-            exec(compile("\n" * block.line + block.body, str(self.page), "exec"), self.namespace)
+            is_told = self.page == ROOT / "README.md"
+            told = re.findall(r"^print\(.*\)  # (.+)$", block.body, re.MULTILINE) if is_told else []
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                exec(compile("\n" * block.line + block.body, str(self.page), "exec"), self.namespace)
+            shown = printed.getvalue().splitlines()
+            assert [line for line in told if line not in shown] == [], (
+                f"{where} prints:\n{printed.getvalue()}"
+            )
             return
         test = doctest.DocTestParser().get_doctest(
             block.body, self.namespace, where, str(self.page), block.line
@@ -160,6 +170,8 @@ def test_a_wrong_output_and_an_unknown_block_do_not_pass(tmp_path: Path) -> None
     ):
         with pytest.raises((AssertionError, pytest.fail.Exception)):
             runner.run(block)
+    with pytest.raises(AssertionError):
+        Runner(ROOT / "README.md", tmp_path).run(Block("python", "", "print(1 + 1)  # 3\n", 1))
     runner.run(Block("{code-block}", "toml", ":caption: a.toml\n\na = 1\n", 1))
     runner.run(Block("console", "", "$ cat a.toml\na = ...\n", 1))
 

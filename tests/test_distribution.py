@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 import tcgp
 
 ROOT = Path(__file__).parents[1]
-EXTRAS = ("plot", "experiments", "optuna", "botorch", "sklearn", "ax", "gest", "openmdao", "coco")
+EXTRAS = ("plot", "experiments", "optuna", "botorch", "sklearn", "ax", "gest", "openmdao", "mcp", "coco")
 
 
 @pytest.fixture(scope="module")

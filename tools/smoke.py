@@ -1,6 +1,6 @@
 """A few seconds with an installed tcgp: does the core work, and each extra that is named?
 
-python tools/smoke.py [plot] [experiments] [optuna] [botorch] [sklearn] [ax] [gest] [openmdao] [coco]
+python tools/smoke.py [plot] [experiments] [optuna] [botorch] [sklearn] [ax] [gest] [openmdao] [mcp] [coco]
 """
 
 from __future__ import annotations
@@ -122,6 +122,20 @@ def openmdao() -> None:
     assert problem.get_val("f").item() < 0.05
 
 
+def mcp() -> None:
+    import asyncio
+
+    from mcp import Client
+
+    from tcgp.cli.mcp import build_server
+
+    async def tools() -> list[str]:
+        async with Client(build_server(".", read_only=True)) as client:
+            return [tool.name for tool in (await client.list_tools()).tools]
+
+    assert "status" in asyncio.run(tools())
+
+
 def coco() -> None:
     import cocoex
 
@@ -144,6 +158,7 @@ EXTRAS = {
     "ax": ax,
     "gest": gest,
     "openmdao": openmdao,
+    "mcp": mcp,
     "coco": coco,
 }
 

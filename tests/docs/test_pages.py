@@ -36,6 +36,7 @@ DOCS = ROOT / "docs"
 NEEDS = {
     "bridges/gest.md": ("xopt",),
     "bridges/libensemble.md": ("libensemble", "optimas"),
+    "bridges/mcp.md": ("mcp",),
     "bridges/openmdao.md": ("openmdao",),
 }
 PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "examples/simulator/README.md"])

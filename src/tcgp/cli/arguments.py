@@ -149,6 +149,13 @@ examples:
 tcgp minimize SPEC.toml --report run.html updates such a page during the run.
 """
 
+MCP_EPILOG = """\
+examples:
+  tcgp mcp campaigns                             propose points and report results
+  tcgp mcp campaigns --read-only                 look, and change nothing
+  tcgp mcp campaigns --run campaigns/wing.toml   also run the program of this spec
+"""
+
 DIAGNOSE_DESCRIPTION = """\
 Check whether a Gaussian process is over- or underconfident about low values on your data, with and without tail
 calibration, by leave-one-out. No new runs are needed.
@@ -203,6 +210,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_status(commands)
     _add_report(commands)
     _add_diagnose(commands)
+    _add_mcp(commands)
     _add_experiment(commands)
     parser.commands = commands.choices
     return parser
@@ -448,6 +456,22 @@ def _add_diagnose(commands: Any) -> None:
     parser.add_argument("--plot", metavar="FILE", help="picture, such as calibration.png")
     _add_force(parser)
     parser.set_defaults(module="tcgp.cli.diagnose")
+
+
+def _add_mcp(commands: Any) -> None:
+    parser = commands.add_parser(
+        "mcp",
+        help="serve a directory of campaigns to an assistant",
+        description="Serve the campaigns of a directory over standard input and output, by the Model Context Protocol. "
+        "No program is run but that of the spec given with --run.",
+        epilog=MCP_EPILOG,
+    )
+    parser.add_argument("directory", metavar="DIRECTORY", help="where journals and specs are")
+    parser.add_argument("--read-only", action="store_true", help="let nothing be proposed or reported")
+    parser.add_argument(
+        "--run", metavar="SPEC.toml", help="a spec whose program may be run, within its budget"
+    )
+    parser.set_defaults(module="tcgp.cli.mcp")
 
 
 def _add_experiment(commands: Any) -> None:

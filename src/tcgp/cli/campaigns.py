@@ -25,6 +25,7 @@ from tcgp.running.opening import take_goals
 from tcgp.space import Point
 
 __all__ = [
+    "JOURNAL",
     "answer_of",
     "check_spec",
     "default_journal",

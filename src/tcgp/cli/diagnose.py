@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +24,7 @@ from tcgp.space import Categorical, Dimension, Point, Real, Space
 if TYPE_CHECKING:
     from tcgp.models import Model
 
-__all__ = ["run"]
+__all__ = ["describe_run", "run"]
 
 LEAST_ROWS = 3
 MOST_CHOICES = 12  # of a column of texts: beyond, it is a remark or a date
@@ -81,7 +82,8 @@ def run(options: argparse.Namespace) -> int:
         show(f"{text}: {diagnose_limit(limit)}")
     if _is_journal(options.data):
         show(f"This is {method} with the options given here; the report judges the model that the run uses.")
-    _show_importance(model, data.space)
+    for line in _importance(model, data.space):
+        show(line)
     if options.plot is not None:
         _draw(model, options.plot)
     return DONE
@@ -89,31 +91,40 @@ def run(options: argparse.Namespace) -> int:
 
 def _diagnose_run(options: argparse.Namespace) -> int:
     """The diagnosis of the model that a run uses: the one that its report shows."""
-    from tcgp.optimizer import Optimizer
-    from tcgp.report.data import current_model
-    from tcgp.scoring import diagnose, diagnose_limit
-
     _data_of_journal(options)  # says what is wrong with it
-    optimizer, model = current_model(Optimizer.read(options.data))
-    if model is None:
-        raise UsageError("at least two runs with different values are needed")
-    print(diagnose(model))
-    for quantity, surrogate in zip(optimizer.history.goals.quantities, optimizer.surrogates, strict=True):
-        if quantity.is_limit and surrogate.last is not None:
-            show(f"{quantity.text}: {diagnose_limit(surrogate.last.model)}")
-    _show_importance(model, optimizer.space)
+    model, lines = describe_run(options.data)
+    for line in lines:
+        show(line)
     if options.plot is not None:
         _draw(model, options.plot)
     return DONE
 
 
-def _show_importance(model: Model, space: Space) -> None:
+def describe_run(journal: str | os.PathLike[str]) -> tuple[Model, list[str]]:
+    """The model that a run uses, and its diagnosis."""
+    from tcgp.optimizer import Optimizer
+    from tcgp.report.data import current_model
+    from tcgp.scoring import diagnose, diagnose_limit
+
+    optimizer, model = current_model(Optimizer.read(journal))
+    if model is None:
+        raise UsageError("at least two runs with different values are needed")
+    limits = [
+        f"{quantity.text}: {diagnose_limit(surrogate.last.model)}"
+        for quantity, surrogate in zip(optimizer.history.goals.quantities, optimizer.surrogates, strict=True)
+        if quantity.is_limit and surrogate.last is not None
+    ]
+    return model, [*str(diagnose(model)).splitlines(), *limits, *_importance(model, optimizer.space)]
+
+
+def _importance(model: Model, space: Space) -> list[str]:
     """Which parameters matter, by the model's mean."""
     from tcgp.scoring import sensitivity
 
-    show("Importance of the parameters (Sobol' indices of the model's mean):")
-    for line in str(sensitivity(model.over(space))).splitlines():
-        show(line)
+    return [
+        "Importance of the parameters (Sobol' indices of the model's mean):",
+        *str(sensitivity(model.over(space))).splitlines(),
+    ]
 
 
 def _draw(model: Model, path: str) -> None:

@@ -15,7 +15,7 @@ from tcgp.optimizer import Evaluation, Optimizer
 from tcgp.optimizer.answer import Answer
 from tcgp.programs.numerals import parse_number
 
-__all__ = ["run"]
+__all__ = ["Told", "add_answer", "run"]
 
 Told = float | dict[str, float] | None
 
@@ -24,25 +24,45 @@ def run(options: argparse.Namespace) -> int:
     """Carry out ``tcgp tell``."""
     number, answer = _number_and_answer(options)
     with open_optimizer(options.journal) as optimizer:
-        _check_answer(answer, optimizer.history.goals)
         x = _point(options.x) if number is None else _proposed(optimizer, options.journal, number)
         try:
             history, before = optimizer.history, None
             if options.correct:
+                _check_answer(answer, history.goals)
                 which = (
                     number if history.goals.noisy and number is not None else x
                 )  # a point may have several
                 before = history.to_correct(which)
                 optimizer.correct(which, answer, reason=options.failed, seconds=options.took)
             else:
-                point = history.check_told(x)
-                told = Evaluation.of(point, answer, options.failed, options.took, history.goals, options.sd)
-                optimizer.add_evaluations([replace(told, id=number if history.goals.noisy else None)])
+                _add(optimizer, x, number, answer, options.failed, options.took, options.sd)
         except ValueError as error:
             raise UsageError(_with_way_out(str(error))) from None
         done = "noted" if before is None else f"corrected, it was {before.outcome()}"
         print(f"{done}; {_so_far(optimizer)}, {len(optimizer.pending)} pending")
     return DONE
+
+
+def add_answer(optimizer: Optimizer, path: str, number: int, answer: Told, reason: str | None) -> str:
+    """Add what came of a proposal, and say how the campaign stands."""
+    _add(optimizer, _proposed(optimizer, path, number), number, answer, reason)
+    return f"{_so_far(optimizer)}, {len(optimizer.pending)} pending"
+
+
+def _add(
+    optimizer: Optimizer,
+    x: object,
+    number: int | None,
+    answer: Told,
+    reason: str | None,
+    seconds: float | None = None,
+    sd: float | None = None,
+) -> None:
+    history = optimizer.history
+    _check_answer(answer, history.goals)
+    told = Evaluation.of(history.check_told(x), answer, reason, seconds, history.goals, sd)
+    # With noise a point may have several proposals.
+    optimizer.add_evaluations([replace(told, id=number if history.goals.noisy else None)])
 
 
 def _with_way_out(message: str) -> str:

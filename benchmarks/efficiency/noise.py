@@ -46,7 +46,7 @@ from tools import quiet
 FUNCTIONS = (
     "goldstein-price",
     "cross-in-tray",
-    "ackley4",
+    "ackley4:shifted",
     "dixon-price4",
     "michalewicz4",
     "shekel10",
@@ -55,7 +55,7 @@ FUNCTIONS = (
     "branin",
     "six-hump-camel",
     "hartmann3",
-    "griewank5",
+    "griewank5:shifted",
     "levy5",
     "otl-circuit",
     "piston",

@@ -219,7 +219,7 @@ class SpaceModel(Model):
             self,
             law=reflected(self.law),
             threshold=-self.threshold,
-            leave_one_out=LeaveOneOut(-loo.mean, loo.sd, -loo.residuals),
+            leave_one_out=LeaveOneOut(-loo.mean, loo.sd, -loo.residuals, loo.noise),
             sign=-self.sign,
         )
 

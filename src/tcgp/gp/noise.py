@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +15,7 @@ from tcgp._threads import single_threaded
 from tcgp._typing import ArrayLike, Bounds, FloatArray, IntArray
 from tcgp.gp.interpolator import Interpolator
 from tcgp.gp.likelihood import ConcentratedLikelihood, Prior, evenly
-from tcgp.gp.posterior import Factorization, Posterior, factorize
+from tcgp.gp.posterior import Factorization, LeaveOneOut, Posterior, factorize
 from tcgp.gp.selection import LONGEST, SHORTEST, select_lengthscales, selection_prior
 from tcgp.gp.units import Units, check_data, check_points
 
@@ -338,6 +338,11 @@ class NoisyGaussianProcess(Interpolator):
     def noise_(self) -> float:  # type: ignore[override]
         """See the class."""
         return math.sqrt(self.nugget_ * self.posterior_.variance) * self.units_.y_unit
+
+    def leave_one_out(self) -> LeaveOneOut:
+        """Leave-one-out predictions of the data ``y_``, noise included: see `GaussianProcess.leave_one_out`."""
+        noise = np.sqrt(self.posterior_.nuggets * self.posterior_.variance) * self.units_.y_unit
+        return replace(super().leave_one_out(), noise=noise)
 
     def _deviations(self, sd: ArrayLike | None, n: int) -> FloatArray | None:
         """The noise of each value, NaN for one that is typical; None if it is to be learned."""

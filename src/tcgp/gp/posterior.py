@@ -49,11 +49,14 @@ class LeaveOneOut:
         Predictive mean and standard deviation at each point given all the others.
     residuals : (n,) array
         Standardized residuals ``(y - mean) / sd``.
+    noise : (n,) array or None
+        Standard deviation of the noise of each datum, which ``sd`` includes; None for exact data.
     """
 
     mean: FloatArray
     sd: FloatArray
     residuals: FloatArray
+    noise: FloatArray | None = None
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ def fit_model(
     noise : bool or float
         False: evaluations are exact. True: they have independent normal noise, whose standard deviation is learned. A
         number: that is known, in the units of y. Points may then have several values. Predictions are about the
-        function without noise. Only for ``"gp"`` and ``"auto"``, which then is a GP with pooled lengthscales.
+        function without noise. For ``"gp"``, tcGP and its variants, and ``"auto"``, a GP with pooled lengthscales then.
     sd : (n,) array, optional
         Standard deviation of the noise of each value, where it is known; NaN stands for ``noise`` if that is a number,
         and else for the typical one of those given.
@@ -181,7 +181,13 @@ def calibrate(
             y, weights, delta=delta, p_min=settings["p_min"], previous=previous
         )
     loo = interpolator.leave_one_out()
-    law = _select_law(recipe.law, y, loo, weights, threshold, as_generator(rng), settings)
+    if loo.noise is not None and recipe.law != "normal":
+        law: Law = calibration.noisy_tail_law(
+            calibration.noisy_tail_problem(loo.mean, loo.sd, loo.noise, y, weights, threshold),
+            recipe.law,
+        )
+    else:
+        law = _select_law(recipe.law, y, loo, weights, threshold, as_generator(rng), settings)
     return Model(method, interpolator, law, threshold, weights, loo, n_selected=len(y))
 
 

@@ -135,7 +135,7 @@ PORTFOLIOS: dict[str, Portfolio] = {
 }
 
 METHODS = (*RECIPES, "auto")  # the names that a user may give
-NOISY = ("gp",)  # recipes that know of noise
+NOISY = ("gp", "tcgp", "tcgp-occ", "tcgp-thres")  # recipes that know of noise
 
 
 def check_method(method: object) -> None:

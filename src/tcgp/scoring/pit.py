@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tcgp._typing import ArrayLike, FloatArray
-from tcgp.calibration import ks_deviation, tail_problem
+from tcgp.calibration import NoisyTailProblem, ks_deviation, tail_problem
+from tcgp.calibration.noisy import NoisyLaw
 from tcgp.calibration.tail import deviation_of_counted
 from tcgp.models import Prediction
 from tcgp.scoring._arguments import check_threshold, check_values, check_weights
@@ -52,7 +53,11 @@ def thresholded_pit(
     below = y <= threshold
     if below.any():
         problem = tail_problem(prediction.mean, prediction.sd, y, np.ones_like(y), threshold)
-        pit[below] = problem.thresholded_pit(prediction.law, ratio=ratio)
+        if isinstance(prediction.law, NoisyLaw):
+            noisy = NoisyTailProblem(**vars(problem), noise=prediction.law.noise)
+            pit[below] = noisy.thresholded_pit(prediction.law.law)
+        else:
+            pit[below] = problem.thresholded_pit(prediction.law, ratio=ratio)
     return pit
 
 

@@ -11,6 +11,7 @@ from scipy.special import ndtri
 
 from tcgp._text import plain
 from tcgp._typing import ArrayLike, FloatArray, RandomState
+from tcgp.calibration.noisy import NoisyLaw
 from tcgp.laws import GeneralizedNormal, Law, Normal
 from tcgp.laws.recalibrated import RecalibratedNormal
 from tcgp.models import Prediction
@@ -26,6 +27,10 @@ _COMPLEMENT_NOISE = 2e-16
 
 # Scores that leave out larger probabilities are good for nothing.
 _MOST_NEGLIGIBLE = 1e-3
+
+# Gauss-Legendre on [0, 1].
+_SHARES_OF_WIDTH, _WEIGHTS = np.polynomial.legendre.leggauss(100)
+_SHARES_OF_WIDTH, _WEIGHTS = 0.5 + 0.5 * _SHARES_OF_WIDTH[:, None], 0.5 * _WEIGHTS
 
 # Values beyond are scored in units that leave room for sums and for a wide law; the factor is a power of two.
 _LARGE, _SHRINK = 1e290, 2.0**-200
@@ -82,6 +87,8 @@ def twcrps(prediction: Prediction, y: ArrayLike, threshold: float, *, negligible
         small = Prediction(mean * _SHRINK, sd * _SHRINK, law)
         with np.errstate(over="ignore"):
             return twcrps(small, y * _SHRINK, t * _SHRINK, negligible=negligible) / _SHRINK
+    if isinstance(law, NoisyLaw):
+        return _noisy_twcrps(prediction, y, t)
     if isinstance(law, GeneralizedNormal):
         # One law of unit scale for all dispersions, down to the point mass.
         mean, sd, law = mean, sd * law.scale, replace(law, scale=1.0)
@@ -93,6 +100,18 @@ def twcrps(prediction: Prediction, y: ArrayLike, threshold: float, *, negligible
     spread = (sd > 0.0) & np.isfinite(z) & ~np.isnan(b)
     score[spread] = sd[spread] * _standardized_twcrps(law, negligible, b[spread], z[spread], gap[spread])
     return score
+
+
+def _noisy_twcrps(prediction: Prediction, y: FloatArray, t: float) -> FloatArray:
+    """The score of predictions each of which has a law of its own, by quadrature to about 1e-3 of it."""
+    spread = prediction.sd * np.sqrt(prediction.law.variance())
+    low, cap = np.minimum(prediction.mean - 12.0 * spread, y), np.minimum(t, prediction.mean + 12.0 * spread)
+    score = np.maximum(np.minimum(y, t) - np.maximum(cap, low), 0.0)  # there the CDF is 1 already
+    for start, end, known in ((low, np.minimum(y, cap), 0.0), (np.minimum(y, cap), cap, 1.0)):
+        width = np.maximum(np.maximum(end, low) - np.maximum(start, low), 0.0)
+        z = np.maximum(start, low) + width * _SHARES_OF_WIDTH
+        score += width * (_WEIGHTS @ (prediction.cdf(z) - known) ** 2)
+    return np.asarray(score)
 
 
 def crps(prediction: Prediction, y: ArrayLike) -> FloatArray:

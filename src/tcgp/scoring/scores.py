@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tcgp._typing import ArrayLike, FloatArray
-from tcgp.laws import Law
+from tcgp.calibration.noisy import NoisyLaw, latent_sd
+from tcgp.laws import Law, Normal
 from tcgp.models import Model, Prediction, reflected
 from tcgp.scoring._arguments import check_model, check_values, check_weights
 from tcgp.scoring.occurrence import predicted_probability
@@ -87,7 +88,12 @@ def leave_one_out_prediction(model: Model, law: Law | None = None) -> Prediction
             f"model was fitted to {len(loo.mean)} points but now holds {len(model.y)}: fit it again to all "
             "of them before scoring it by leave-one-out."
         )
-    return Prediction(loo.mean, loo.sd, model.law if law is None else law)
+    law = model.law if law is None else law
+    noise = loo.noise
+    if noise is None or isinstance(law, Normal):  # normal noise on a normal law leaves it one
+        return Prediction(loo.mean, loo.sd, law)
+    sd = latent_sd(loo.sd, noise)
+    return Prediction(loo.mean, sd, NoisyLaw(law, noise / sd))  # type: ignore[arg-type]
 
 
 def loo_scores(model: Model, *, threshold: float | None = None, law: Law | None = None) -> Scores:

@@ -44,3 +44,23 @@ def test_a_table_without_pandas_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match="to_dataframe needs pandas: pip install pandas"):
         result.to_dataframe()
+
+
+def test_pictures_are_spoken_of_and_not_drawn_again_when_nothing_has_changed(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    names = [f"p{i}" for i in range(6)]
+    tables = "[parameters]\n" + "\n".join(f"{name} = {{low = 1.0, high = 1e4, log = true}}" for name in names)
+    code = "import sys; p = [float(a) for a in sys.argv[1:]]; print(p[4] ** 2 * p[2] + 0.01 * sum(p))"
+    path = write_spec(tmp_path, code, budget=5, tables=tables, arguments=[f"{{{name}}}" for name in names])
+    assert main(["minimize", str(path)]) == 0
+    shown = capsys.readouterr()
+    assert "drawing pictures" in shown.err
+    assert "convergence.png" in shown.out
+    pictures = sorted((tmp_path / "spec.tcgp").glob("*.png"))
+    assert [p.name for p in pictures] == ["convergence.png", "run.png"]
+    before = [p.stat().st_mtime_ns for p in pictures]
+    assert main(["minimize", str(path)]) == 0
+    shown = capsys.readouterr()
+    assert "drawing" not in shown.err
+    assert "run.png, as they were" in shown.out
+    assert [p.stat().st_mtime_ns for p in pictures] == before

@@ -34,7 +34,7 @@ def test_minimize_finds_the_minimum_and_leaves_a_record(tmp_path):
     assert best["x"] == pytest.approx([0.3, 0.6], abs=1e-2)
     assert f"best value   {best['y']!r}" in out
     assert "25 succeeded, 0 failed" in out
-    for name in ("convergence.png", "run.png", "dependence.png"):
+    for name in ("convergence.png", "run.png"):
         assert (folder / name).read_bytes().startswith(b"\x89PNG")
     for event in tells:
         run = folder / "runs" / f"{event['id']:04d}"

@@ -11,6 +11,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tcgp._files import may_replace
 from tcgp._text import quote, shorten
 from tcgp.cli.campaigns import (
@@ -49,6 +51,7 @@ from tcgp.optimizer import Campaign, Evaluation, JournalError, Optimizer
 from tcgp.record.file import check_not_rescued
 from tcgp.running.crews import Crew, Terminated
 from tcgp.running.minimize import Status, minimize
+from tcgp.space import Categorical
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,6 +60,9 @@ if TYPE_CHECKING:
     from tcgp.programs import Simulator
 
 __all__ = ["run"]
+
+PICTURES = ("convergence.png", "run.png", "front.png")
+MOST_SHOWN = 3  # parameters in a picture after a run
 
 
 def run(options: argparse.Namespace) -> int:
@@ -133,7 +139,7 @@ def run(options: argparse.Namespace) -> int:
 
         verify(campaign, simulator, options.verify)
     if not options.no_plots:
-        _draw(result, journal.parent, force=options.force)
+        _draw(result, journal, force=options.force, quiet=options.quiet)
     stuck = result.status in (Status.WORKERS, Status.FAILURES, Status.UNREAD)
     found = campaign.history.data.feasible.any() and not stuck
     return DONE if found else WITHOUT_SUCCESS
@@ -363,13 +369,20 @@ def _where(campaign: Campaign, evaluation: Evaluation, simulator: Simulator) -> 
     return "" if number is None else f"   (run {number}{place})"
 
 
-def _draw(result: Result, directory: Path, *, force: bool) -> None:
-    """Save pictures, if there is something to draw and something to draw with."""
+def _draw(result: Result, journal: Path, *, force: bool, quiet: bool) -> None:
+    """Save pictures, if there is something new to draw and something to draw with."""
+    directory = journal.parent
     if not result.optimizer.history.data.succeeded.any():
         return
     if not can_draw():
         note("pictures need matplotlib: pip install matplotlib")
         return
+    there = [directory / name for name in PICTURES if (directory / name).exists()]
+    if there and all(p.stat().st_mtime >= journal.stat().st_mtime for p in there) and not force:
+        show(f"pictures     {', '.join(map(relative, there))}, as they were")
+        return
+    if not quiet:
+        note("drawing pictures (--no-plots leaves them out)")
     names = []
     try:
         for name, figure in _figures(result):
@@ -386,7 +399,7 @@ def _draw(result: Result, directory: Path, *, force: bool) -> None:
 
 
 def _figures(result: Result) -> Iterator[tuple[str, Figure]]:
-    from tcgp.plotting import plot_convergence, plot_partial_dependence
+    from tcgp.plotting import plot_convergence
 
     if "front" in result:
         yield "front.png", result.plot()
@@ -394,6 +407,17 @@ def _figures(result: Result) -> Iterator[tuple[str, Figure]]:
     figure = new_figure(6.0, 4.4)
     plot_convergence(result, ax=figure.subplots())
     yield "convergence.png", figure
-    yield "run.png", result.plot()
-    if result.nit:  # a model has been fitted: there is something to depend on
-        yield "dependence.png", plot_partial_dependence(result)
+    yield "run.png", result.plot(parameters=_telling(result))
+
+
+def _telling(result: Result) -> list[int]:
+    """The parameters that go with the value most, by rank correlation, in their order: more would take long to draw."""
+    data = result.optimizer.history.data
+    points = [e.x for e, ok in zip(data.evaluations, data.succeeded, strict=True) if ok]
+    ranks = np.argsort(np.argsort(data.Y[data.succeeded, 0]))
+    shares = []
+    for dimension, values in zip(result.optimizer.space.dimensions, zip(*points, strict=True), strict=True):
+        places = [dimension.place(v) if isinstance(dimension, Categorical) else v for v in values]
+        varies = len(set(values)) > 1 and len(points) > 2
+        shares.append(abs(np.corrcoef(np.argsort(np.argsort(places)), ranks)[0, 1]) if varies else 0.0)
+    return sorted(np.argsort(shares)[::-1][:MOST_SHOWN].tolist())

@@ -301,7 +301,12 @@ def _pair_axes(figure: Any, view: RunView, diagonal: str) -> dict[tuple[int, int
 
 def _scale_axis(ax: Any, view: RunView, j: int, which: str) -> None:
     """Scale, limits and ticks of a parameter's axis."""
-    from matplotlib.ticker import MaxNLocator  # an optional dependency
+    from matplotlib.ticker import (
+        FuncFormatter,
+        LogLocator,
+        MaxNLocator,
+        NullFormatter,
+    )  # an optional dependency
 
     if view.space is None:
         return
@@ -316,6 +321,13 @@ def _scale_axis(ax: Any, view: RunView, j: int, which: str) -> None:
         set_limits(-0.5, len(dimension.choices) - 0.5)
     elif dimension.log:
         (ax.set_xscale if which == "x" else ax.set_yscale)("log")
+        # Four ticks at most, and labels for them alone: two inches hold no more.
+        wide = dimension.high > 30.0 * dimension.low
+        axis.set_major_locator(
+            LogLocator(numticks=4) if wide else LogLocator(subs=(1.0, 2.0, 5.0), numticks=4)
+        )
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
         margin = (dimension.high / dimension.low) ** 0.03
         set_limits(dimension.low / margin, dimension.high * margin)
     else:

@@ -23,6 +23,9 @@ from tcgp.plotting._style import (
     new_figure,
     scale_values,
 )
+from tcgp.plotting._style import (
+    label as short_label,
+)
 from tcgp.plotting.fronts import plot_front
 from tcgp.plotting.pairs import (
     INFEASIBLE,
@@ -41,6 +44,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["plot_calibration_history", "plot_convergence", "plot_result"]
+
+LOG_FROM = 20.0  # ratio of the values of a run from which on a linear axis shows a flat line
 
 
 def plot_convergence(
@@ -98,11 +103,15 @@ def plot_convergence(
     if n_design is not None:
         ax.axvline(n_design, color=GREY, linestyle=":", linewidth=1.2, label="end of the initial design")
     if _is_run(results):
-        _draw_infeasible(ax, results, minimum, sign)
+        _draw_evaluations(ax, results, minimum, sign)
     difference = "best value − minimum" if sign > 0.0 else "maximum − best value"
-    ax.set(xlabel="evaluations", ylabel="best value" if minimum is None else difference)
+    ax.set(xlabel="evaluations", ylabel=f"best {_objective_of(results)}" if minimum is None else difference)
     if minimum is not None:
         ax.set_yscale("log", nonpositive="mask")
+    elif _is_run(results):
+        known = values_of(results)[np.isfinite(values_of(results))]
+        if known.size and known.min() > 0.0 and known.max() > LOG_FROM * known.min():
+            ax.set_yscale("log")
     if any(not str(line.get_label()).startswith("_") for line in ax.get_lines()):
         add_legend(ax)
     return ax
@@ -134,7 +143,9 @@ def plot_calibration_history(result: Any) -> Figure:
     return figure
 
 
-def plot_result(result: Any, *, minimum: float | None = None) -> Figure:
+def plot_result(
+    result: Any, *, minimum: float | None = None, parameters: Sequence[int | str] | None = None
+) -> Figure:
     """A run in one picture: convergence and calibration on the left, samples on the right.
 
     Of several objectives it is `plot_front`.
@@ -145,6 +156,8 @@ def plot_result(result: Any, *, minimum: float | None = None) -> Figure:
         What `tcgp.minimize` returned.
     minimum : float, optional
         Known minimum (or maximum): convergence is then drawn as the difference from it, on a logarithmic scale.
+    parameters : sequence of int or str, optional
+        Which parameters to show, by place or name; the first eight by default.
 
     Returns
     -------
@@ -159,7 +172,7 @@ def plot_result(result: Any, *, minimum: float | None = None) -> Figure:
     """
     if "front" in result:
         return plot_front(result)
-    view = RunView.of(result, None)
+    view = RunView.of(result, parameters)
     width, height = grid_size(view.n_shown)
     figure = new_figure((6.0 + width, max(height, 7.0)))
     halves: Any = figure.subfigures(1, 2, width_ratios=(6.0, width))
@@ -181,22 +194,31 @@ def _is_run(item: Any) -> bool:
     return not isinstance(item, Mapping) and isinstance(next(iter(item), None), numbers.Real)
 
 
-def _draw_infeasible(ax: Axes, run: Any, minimum: float | None, sign: float) -> None:
-    """Values that violate a constraint, at the number of their evaluation."""
-    values = values_of(run)
-    which = np.isfinite(values) & ~feasible_of(run)
-    if which.any():
-        shown = values[which] if minimum is None else sign * (values[which] - minimum)
+def _draw_evaluations(ax: Axes, run: Any, minimum: float | None, sign: float) -> None:
+    """Every value at the number of its evaluation: those that satisfy all constraints, and those that violate one."""
+    values, feasible = values_of(run), feasible_of(run)
+    infeasible = np.isfinite(values) & ~feasible
+    marks = [
+        (feasible, ".", BLUE, "satisfies all constraints"),
+        (infeasible, INFEASIBLE, ORANGE, "violates a constraint"),
+    ]
+    for which, marker, colour, words in marks if infeasible.any() else ():
         ax.plot(
             1 + np.flatnonzero(which),
-            shown,
-            marker=INFEASIBLE,
+            values[which] if minimum is None else sign * (values[which] - minimum),
+            marker=marker,
             markersize=4.0,
             markerfacecolor="none",
             linestyle="",
-            color=ORANGE,
-            label="violates a constraint",
+            color=colour,
+            label=words,
         )
+
+
+def _objective_of(results: Any) -> str:
+    """The name of the output that a run optimizes, or a word for it."""
+    goals = getattr(getattr(getattr(results, "optimizer", None), "history", None), "goals", None)
+    return "value" if goals is None or goals.objective is None else short_label(goals.objectives[0].text)
 
 
 def _labelled_runs(results: Any, labels: Sequence[str] | None) -> list[tuple[str, list[Any]]]:

@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # How many processes run the tests: some wait for programs, so that three use two cores better than two.
 JOBS ?= 3
 
-.PHONY: demo test browser docs release-check clean
+.PHONY: demo test browser docs examples release-check clean
 
 demo: $(VENV)/.demo  ## the main job: a plain GP, tcGP and auto on Goldstein-Price, picture saved as demo.png
 	$(BIN)/tcgp demo
@@ -21,6 +21,14 @@ test: $(VENV)/.test browser  ## lint, type-check, test; every example of the doc
 	$(BIN)/python -m pytest --collect-only --doctest-modules tests src >/dev/null 2>&1 & $(BIN)/mypy && wait
 	@# One thread for BLAS and Torch in each process: the matrices are small, and more would wait for each other.
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -rs -n $(JOBS) --doctest-modules tests src
+
+examples: $(VENV)/.demo  ## examples with real simulators, where they are installed
+	@for part in "ngspice ngspice opamp ngspice" "ccx calculix cantilever calculix-ccx"; do \
+	    set -- $$part; \
+	    if command -v $$1 >/dev/null 2>&1; then \
+	        (cd examples/$$2 && ../../$(BIN)/tcgp minimize $$3.toml --report $$3.html) || exit 1; \
+	    else echo "examples/$$2 is skipped: apt-get install $$4"; fi; \
+	done
 
 docs: $(VENV)/.docs  ## the documentation site: build/docs/index.html; a warning or a dead link is an error
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -b html docs build/docs

@@ -176,3 +176,14 @@ def test_a_run_that_was_thought_exact_goes_on_as_a_noisy_one(tmp_path):
     assert 0.3 * NOISE < result.noise < 3.0 * NOISE
     with pytest.raises(tcgp.optimizer.JournalError, match="noise must not be False"):
         tcgp.minimize(fun, BOUNDS, n_evals=15, rng=0, journal=journal)
+
+
+def test_the_interval_allows_for_the_choice_of_what_looks_best():
+    """Of points that are all alike, the best-looking one has a low error: the upper end must be farther away."""
+    rng = np.random.default_rng(0)
+    optimizer = tcgp.Optimizer(BOUNDS, rng=0, noise=1.0)
+    points = rng.random((40, 2))
+    optimizer.tell(points, np.sin(40.0 * points[:, 0]) + rng.standard_normal(40))
+    result = optimizer.result()
+    low, high = result.interval
+    assert high - result.fun > 1.1 * (result.fun - low)

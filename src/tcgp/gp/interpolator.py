@@ -8,12 +8,13 @@ import numbers
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from tcgp._arrays import check_bounds
 from tcgp._text import plain
 from tcgp._threads import single_threaded
 from tcgp._typing import ArrayLike, Bounds, FloatArray
-from tcgp.gp.kernels import SMOOTHNESSES
+from tcgp.gp.kernels import SMOOTHNESSES, correlation
 from tcgp.gp.likelihood import ConcentratedLikelihood
 from tcgp.gp.posterior import LeaveOneOut, ParametricPosterior, Posterior
 from tcgp.gp.selection import LONGEST, SHORTEST, select_lengthscales, selection_prior
@@ -270,6 +271,17 @@ class Interpolator:
         points = self.units_.x_to_unit(check_points(X, self.X_.shape[1]))
         mean, sd = self.posterior_.predict(points)
         return self.units_.y_from_unit(mean), np.minimum(sd * self.units_.y_unit, _LARGEST)
+
+    @single_threaded
+    def joint(self, X: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Mean (m,) and covariance (m, m) of the values at the rows of X, of a covariance that is a product."""
+        self._check_fitted()
+        points, posterior = self.units_.x_to_unit(check_points(X, self.X_.shape[1])), self.posterior_
+        v = posterior.L_inverse @ posterior.correlation_with_data(points).T
+        scaled = points / posterior.lengthscales
+        prior = correlation(cdist(scaled, scaled, "sqeuclidean"), posterior.p)
+        covariance = posterior.variance * self.units_.y_unit**2 * (prior - v.T @ v)
+        return self.units_.y_from_unit(posterior.predict(points)[0]), covariance
 
     @single_threaded
     def predict_gradient(self, X: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from tcgp.record.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from tcgp.optimizer.known import Known
+    from tcgp.search.acquisition import Models
 
 __all__ = ["LEVEL", "Answer"]
 
 LEVEL = 0.9  # of intervals
+N_DRAWS = 2000
+# The posterior takes lengthscales and noise for known, and may be far too certain: no value counts as known better than
+# to this share of the noise.
+SMALLEST = 0.25
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,31 @@ class Answer:
         if not model.noise:  # only limits are noisy
             value = sign * float(data.Y[row, 0])
             return cls(data.evaluations[row], value, (value, value), 0.0, feasible)
-        prediction = model.predict(data.U[[row]])
-        low, high = (sign * float(end[0]) for end in prediction.interval(LEVEL))
-        value = sign * float(prediction.mean[0])
-        return cls(data.evaluations[row], value, (min(low, high), max(low, high)), model.noise, feasible)
+        value, (low, high) = float(models.data.Y[row, 0]), _interval(models, row)
+        low, high = sorted((sign * low, sign * high))
+        return cls(data.evaluations[row], sign * value, (low, high), model.noise, feasible)
+
+
+def _interval(models: Models, row: int) -> tuple[float, float]:
+    """Where the value without noise of the chosen evaluation lies, corrected for the choice.
+
+    The point was chosen because its prediction is low, and so more likely by an error that is. To see by how much,
+    errors are drawn from the joint posterior of all points among which it was chosen, and the choice is made again with
+    each: the upper end is as much above the value as errors of what is then chosen are below. The lower end is that of
+    the plain posterior.
+    """
+    rows = np.flatnonzero(models.data.feasible) if models.data.feasible.any() else np.array([row])
+    X, back = np.unique(models.data.U[rows], axis=0, return_inverse=True)
+    mean, covariance = models.objective.interpolator.joint(X)
+    floor = SMALLEST * models.objective.noise
+    sd = np.sqrt(np.maximum(np.diag(covariance), floor**2))
+    own = back.ravel()[np.flatnonzero(rows == row)[0]] if row in rows else 0
+    scale = sd / np.sqrt(np.maximum(np.diag(covariance), np.finfo(float).tiny))
+    values, vectors = np.linalg.eigh(covariance * np.outer(scale, scale))
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    errors = np.random.default_rng(0).standard_normal((N_DRAWS, len(X))) @ root.T
+    chosen = np.argmin(mean + errors + sd, axis=1)
+    of_chosen = errors[np.arange(N_DRAWS), chosen]
+    z = NormalDist().inv_cdf(0.5 + 0.5 * LEVEL)
+    upper = max(z * sd[own], -float(np.quantile(of_chosen, 0.5 - 0.5 * LEVEL)))
+    return float(mean[own] - z * sd[own]), float(mean[own] + upper)

@@ -28,6 +28,8 @@ __all__ = ["Proposer"]
 
 logger = logging.getLogger("tcgp")
 
+# Repeats that show how large noise is, if it is to be learned: one, one more for so many evaluations, at most three.
+EVALUATIONS_FOR_EACH, MOST_REPEATS = 10, 3
 N_SPREAD = 1000  # random points among which the one farthest from all others is taken
 
 
@@ -128,22 +130,27 @@ class Proposer:
         assert self.settings.n_initial is not None
         if len(history) < self.settings.n_initial:
             return Proposal(number, self._design_point(), "design")
-        if history.goals.noisy and (again := self._first_repeat()) is not None:
+        if history.goals.noisy and (again := self._due_repeat()) is not None:
             return Proposal(number, again, "repeat")
         # One datum, or equal data, tell a model nothing about the scale of the function.
         if not history.data.has_contrast:
             return Proposal(number, self._far_point(), "exploration")
         return single_threaded(self._from_criterion)(number, repeat)
 
-    def _first_repeat(self) -> Point | None:
-        """The best point, to be evaluated again where noise is to be learned and no repeat says how much there is."""
-        data = self.history.data
-        if data.best is None or not np.isnan(data.sd[data.best_row]).any() or data.repeats_differ is not None:
+    def _due_repeat(self) -> Point | None:
+        """The best point, to be evaluated again where noise is to be learned and repeats say too little of it.
+
+        A single difference may be small by luck: the model would then take noise for detail, and ask for no more. One
+        repeat that is equal says that the function repeats itself.
+        """
+        data, history = self.history.data, self.history
+        if data.best is None or not np.isnan(data.sd[data.best_row]).any() or data.repeats_differ is False:
             return None
+        n = int(data.succeeded.sum())
         evaluated = {evaluation.x for evaluation in data.evaluations}
-        if any(proposal.x in evaluated for proposal in self.history.pending.values()):
-            return None
-        return data.best.x
+        pending = sum(proposal.x in evaluated for proposal in history.pending.values())
+        n_repeats = n - len(np.unique(data.U[data.succeeded], axis=0)) + pending
+        return data.best.x if n_repeats < min(1 + n // EVALUATIONS_FOR_EACH, MOST_REPEATS) else None
 
     def _design_point(self) -> Point:
         kind, n, width = self.settings.initial_design, self.settings.n_initial, len(self.space)

@@ -122,6 +122,41 @@ def constrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    path = tmp_path_factory.mktemp("several") / "run.html"
+    bounds = {"width": (0.1, 2.0), "height": (0.1, 2.0)}
+    goals = {"objective": ["mass", HOSTILE], "maximize": [HOSTILE], "constraints": ["stress <= 20"]}
+    return path, tcgp.minimize(beam, bounds, n_evals=12, rng=0, report=path, **goals)
+
+
+def chosen(page: Any) -> int:
+    return int(page.locator("#front").get_attribute("data-chosen"))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 390])
+def test_weights_and_limits_choose_a_point_of_the_front(
+    open_page: Callable[..., Any], several: tuple[Path, Any], width: int, scheme: str
+) -> None:
+    path, result = several
+    page = open_page(path, viewport={"width": width, "height": 800}, color_scheme=scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert chosen(page) == result.knee().index
+    weights, limits = page.locator("input.weight"), page.locator("input.limit")
+    weights.nth(0).fill("100")
+    assert chosen(page) == result.choose({"mass": 100, HOSTILE: 50}).index
+    weights.nth(1).fill("0")
+    assert chosen(page) == result.choose({"mass": 1}).index
+    limits.nth(1).fill("100")  # as good in the second objective as any
+    assert chosen(page) == result.choose({HOSTILE: 1}).index
+    limits.nth(0).fill("100")
+    assert chosen(page) == -1
+    assert "No point of the front keeps these limits." in page.locator("#front").inner_text()
+    page.locator("#front button").click()
+    assert chosen(page) == result.knee().index
+
+
 def number_of_evaluations(page: Any) -> int:
     return int(page.evaluate("JSON.parse(document.getElementById('data').textContent).evaluations.y.length"))
 

@@ -192,3 +192,23 @@ def test_slices_know_values_told_after_the_last_fit(journal: Path) -> None:
     along = report_data(optimizer, RUNNING)["slices"]["along"][1]
     # The slice goes through the new best point, where the model interpolates.
     assert along["mean"][along["values"].index(x[1])] == pytest.approx(-5.0, abs=1e-3)
+
+
+def test_several_objectives_have_a_front_and_slices_of_each():
+    goals = {"objective": ["near", "far + 0"], "constraints": ["near <= 2"]}
+    result = tcgp.minimize(
+        lambda p: {"near": p[0] ** 2 + p[1], "far": (p[0] - 1.0) ** 2},
+        [(0.0, 1.0)] * 2,
+        n_evals=8,
+        rng=0,
+        **goals,
+    )
+    data = report_data(result.optimizer, State(running=False, text="done"))
+    assert data["front"]["names"] == ["near", "far + 0"]
+    assert data["front"]["on"] == [point.index for point in result.front]
+    assert data["front"]["volume"][-1] == 1.0
+    assert data["shown"] == result.knee().index
+    assert [row["number"] - 1 for row in data["best"]] == data["front"]["on"]
+    (second,) = data["others"]
+    assert len(second["slices"]["along"]) == len(second["importance"]) == 2
+    json.dumps(data, allow_nan=False)

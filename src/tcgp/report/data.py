@@ -20,6 +20,7 @@ from tcgp.laws import Normal
 from tcgp.models import Model
 from tcgp.optimizer import Optimizer
 from tcgp.record.history import Evaluation
+from tcgp.report.front import front, knee
 from tcgp.report.limits import constraints, law_rows, log_feasible
 from tcgp.report.numbers import LONGEST_TEXT, attempt, rounded
 from tcgp.scoring import diagnose, sensitivity
@@ -32,7 +33,7 @@ logger = logging.getLogger("tcgp")
 
 N_GRID = 61  # points along a 1-D slice
 N_HEAT = 31  # points along each side of a 2-D slice
-N_BEST = 10  # rows of the table of best points
+N_BEST, N_FRONT = 10, 100  # rows of the table of best points, and of that of the front
 N_FAILURES = 100  # rows of the table of failures, the latest
 N_OUTPUTS = 12  # outputs that are shown; the journal has all
 MOST_MODELLED = 300  # values that a model is fitted to for the page alone: some seconds
@@ -105,7 +106,7 @@ def report_data(
     models = _thinned(optimizer) if fit and optimizer.model is None else optimizer
     model = attempt("the model", _model, models, fit)
     outputs = optimizer.history.output_names[:N_OUTPUTS]
-    shown = optimizer.history.best or optimizer.history.least_violating
+    shown = optimizer.history.best or knee(optimizer) or optimizer.history.least_violating
     return {
         "title": shorten(title),
         "state": {**asdict(state), "written": round(time.time(), 1)},
@@ -138,11 +139,15 @@ def report_data(
         "modelled": None
         if models is optimizer
         else {"n": len(models.evaluations), "of": _n_values(optimizer)},
-        "slices": None if model is None else attempt("the slices", _slices, models, model),
+        "front": attempt("the front", front, optimizer),
+        "slices": None if model is None else attempt("the slices", _slices, models, shown),
         "calibration": None
+        if model is None or goals.has_several
+        else attempt("the calibration", _calibration, model, bool(goals.maximize)),
+        "importance": None if model is None else attempt("the importance", _importance, models),
+        "others": []
         if model is None
-        else attempt("the calibration", _calibration, model, goals.maximize),
-        "importance": None if model is None else attempt("the importance", _importance, models, model),
+        else [_of_another(models, shown, j) for j in range(1, len(goals.objectives))],
         "share": None if model is None else attempt("the share", _share, models),
         "trace": [
             {
@@ -280,8 +285,9 @@ def _best_points(
     """The best values that keep all limits, with their points; if none does, those that come nearest to it."""
     data = optimizer.history.data
     kept = int(data.feasible.sum()) or len(data.evaluations)
+    several = optimizer.history.goals.has_several and len(data.front)
     rows = []
-    for i in data.ranking[:kept][:N_BEST].tolist():
+    for i in (data.front[:N_FRONT] if several else data.ranking[:kept][:N_BEST]).tolist():
         e = data.evaluations[i]
         values = ["–" if (v := (e.outputs or {}).get(name)) is None else repr(v) for name in outputs]
         x = _words(parameters, optimizer, e.x)
@@ -336,9 +342,20 @@ def current_model(optimizer: Optimizer) -> tuple[Optimizer, Model | None]:
     return models, _model(models, True)
 
 
-def _importance(optimizer: Optimizer, model: Model) -> list[dict[str, Any]]:
-    """Total and first-order index of each parameter."""
-    found = sensitivity(model.over(optimizer.space))  # as `tcgp diagnose` does
+def _of_another(optimizer: Optimizer, shown: Evaluation | None, j: int) -> dict[str, Any]:
+    """What the model of another objective than the first says."""
+    return {
+        "slices": attempt("the slices", _slices, optimizer, shown, j),
+        "importance": attempt("the importance", _importance, optimizer, j),
+    }
+
+
+def _importance(optimizer: Optimizer, j: int = 0) -> list[dict[str, Any]] | None:
+    """Total and first-order index of each parameter, for an objective."""
+    last = optimizer.surrogates[j].last
+    if last is None:
+        return None
+    found = sensitivity(last.model.over(optimizer.space))  # as `tcgp diagnose` does
     return [
         {"total": rounded(total, 4), "first": rounded(first, 4)}
         for total, first in zip(found.total.tolist(), found.first.tolist(), strict=True)
@@ -351,15 +368,15 @@ def _share(optimizer: Optimizer) -> float | None:
     return share
 
 
-def _slices(optimizer: Optimizer, model: Model) -> dict[str, Any] | None:
-    """Mean, interval and EI along each parameter through the best point, and over the two that matter most.
+def _slices(optimizer: Optimizer, centre: Evaluation | None, j: int = 0) -> dict[str, Any] | None:
+    """Mean, interval and EI along each parameter through the point that is shown, and over the two that matter most.
 
-    Where no point keeps all limits, the one that comes nearest to it stands for the best.
+    Of several objectives this is about one, and there is no EI.
     """
-    centre = optimizer.history.best or optimizer.history.least_violating
-    if centre is None:
+    data, surrogate = optimizer.history.data, optimizer.surrogates[j]
+    if centre is None or surrogate.last is None:
         return None
-    model = optimizer.surrogates[0].updated(*optimizer.history.data.successes) or model
+    model = surrogate.updated(data.U[data.succeeded], data.Y[data.succeeded, j]) or surrogate.last.model
     along: list[dict[str, Any] | None] = []
     for i, dimension in enumerate(optimizer.space.dimensions):
         values = _grid(dimension, N_GRID)
@@ -367,32 +384,32 @@ def _slices(optimizer: Optimizer, model: Model) -> dict[str, Any] | None:
             along.append(None)
             continue
         points = [[*centre.x[:i], value, *centre.x[i + 1 :]] for value in values]
-        along.append({"values": _axis(dimension, values), **_views(optimizer, model, points)})
-    return {"level": LEVEL, "along": along, "over": _heat_map(optimizer, model, along, centre.x)}
+        along.append({"values": _axis(dimension, values), **_views(optimizer, model, points, j)})
+    return {"level": LEVEL, "along": along, "over": _heat_map(optimizer, model, along, centre.x, j)}
 
 
 def _heat_map(
-    optimizer: Optimizer, model: Model, along: Sequence[Mapping[str, Any] | None], centre: Point
+    optimizer: Optimizer, model: Model, along: Sequence[Mapping[str, Any] | None], centre: Point, j: int
 ) -> dict[str, Any] | None:
     """Mean, sd and EI over the two parameters along which the mean changes most."""
     ranges = [-1.0 if view is None else _range(view["mean"]) for view in along]
-    i, j = sorted(np.argsort(ranges, kind="stable")[-2:].tolist()) if len(ranges) > 1 else (0, 0)
-    if i == j or min(ranges[i], ranges[j]) < 0.0:
+    i, k = sorted(np.argsort(ranges, kind="stable")[-2:].tolist()) if len(ranges) > 1 else (0, 0)
+    if i == k or min(ranges[i], ranges[k]) < 0.0:
         return None
     dimensions = optimizer.space.dimensions
-    columns, rows = _grid(dimensions[i], N_HEAT), _grid(dimensions[j], N_HEAT)
+    columns, rows = _grid(dimensions[i], N_HEAT), _grid(dimensions[k], N_HEAT)
     points = []
     for b in rows:
         for a in columns:
             x = list(centre)
-            x[i], x[j] = a, b
+            x[i], x[k] = a, b
             points.append(x)
-    views = _views(optimizer, model, points, digits=4)
-    return {"i": i, "j": j, "x": _axis(dimensions[i], columns), "y": _axis(dimensions[j], rows), **views}
+    views = _views(optimizer, model, points, j, digits=4)
+    return {"i": i, "j": k, "x": _axis(dimensions[i], columns), "y": _axis(dimensions[k], rows), **views}
 
 
 def _views(
-    optimizer: Optimizer, model: Model, points: Sequence[Point], digits: int = 6
+    optimizer: Optimizer, model: Model, points: Sequence[Point], j: int, digits: int = 6
 ) -> dict[str, list[float | None]]:
     """What the models say at points.
 
@@ -400,7 +417,7 @@ def _views(
     and, where there are limits, the probability of keeping them.
     """
     U, best = optimizer.space.encode(points), optimizer.history.best
-    prediction, sign = model.predict(U), optimizer.history.goals.objectives[0].sign
+    prediction, sign = model.predict(U), optimizer.history.goals.objectives[j].sign
     low, high = prediction.interval(LEVEL)
     lower, upper = (low, high) if sign > 0.0 else (-high, -low)
     columns = {"mean": sign * prediction.mean, "sd": prediction.sd, "lower": lower, "upper": upper}
@@ -459,6 +476,9 @@ def _settings(optimizer: Optimizer) -> list[list[str]]:
     settings = asdict(optimizer.settings)
     options = settings.pop("options")
     settings["constraints"] = "; ".join(settings["constraints"]) or "none"
+    for name in ("objective", "maximize"):
+        if isinstance(settings[name], tuple):
+            settings[name] = "; ".join(settings[name]) or "none"
     if settings["criterion"] != "lcb":
         del settings["epsilon"]
     rows = {**settings, **{f"option {name}": value for name, value in options.items()}}

@@ -2,7 +2,7 @@
 // Draws the report from the JSON in #data. Strings of the run reach the page through textContent only.
 (() => {
   const D = JSON.parse(document.getElementById("data").textContent);
-  const P = D.parameters, E = D.evaluations, G = D.goals, C = D.constraints, N = E.y.length;
+  const P = D.parameters, E = D.evaluations, G = D.goals, C = D.constraints, F = D.front, N = E.y.length;
   const MOST = 1000;  // marks in a chart
   const root = document.getElementById("report"), tip = document.getElementById("tip");
   const NS = "http://www.w3.org/2000/svg";
@@ -194,23 +194,29 @@
   function describe(i) {
     const run = E.id[i] === null ? "" : `, run ${E.id[i]}`;
     const lines = [`evaluation ${i + 1}${run} (${ORIGIN[E.source[i]] || E.source[i]})`];
-    lines.push(E.y[i] === null ? `failed: ${E.reason[i] || "no reason given"}` : `value ${number(E.y[i], 10)}`);
+    if (F && E.y[i] !== null) F.names.forEach((name, k) => lines.push(`${name} = ${number(F.values[i][k], 10)}`));
+    else lines.push(E.y[i] === null ? `failed: ${E.reason[i] || "no reason given"}` : `value ${number(E.y[i], 10)}`);
     if (E.corrected[i] !== null) lines.push(`corrected; first told as ${E.corrected[i]}`);
     for (const k of E.broken[i] || []) lines.push(`violates ${C[k] ? C[k].text : "a constraint"}`);
-    G.outputs.forEach((name, k) => { if (name !== G.objective) lines.push(`${name} = ${number(E.outputs[i][k], 8)}`); });
+    G.outputs.forEach((name, k) => { if (!goals.some((goal) => goal.name === name)) lines.push(`${name} = ${number(E.outputs[i][k], 8)}`); });
     P.slice(0, 24).forEach((p, k) => lines.push(`${p.name} = ${word(p, E.x[i][k])}`));
     if (P.length > 24) lines.push(`and ${P.length - 24} more parameters`);
     return lines;
   }
 
+  // What is optimized: one value, or several objectives.
+  const goals = F ? F.names.map((name, k) => ({ name, maximize: F.maximize[k], values: F.values.map((row) => row && row[k]), ...(k ? D.others[k - 1] : D) }))
+    : [{ name: G.objective === null ? "value" : G.objective, maximize: G.maximize, values: E.y, slices: D.slices, importance: D.importance }];
+  const onFront = new Set(F ? F.on : []);
+
   // ---- facts ----
   const failed = E.y.filter((y) => y === null).length;
   const limited = C.length > 0;
   const feasible = (i) => E.y[i] !== null && E.broken[i].length === 0;
-  const better = (a, b) => (G.maximize ? a > b : a < b);
-  const bestFirst = (a, b) => (G.maximize ? b - a : a - b);
-  const valueName = G.objective === null ? "value" : G.objective;
-  const [lowest, low] = G.maximize ? ["highest", "high"] : ["lowest", "low"];
+  const better = (a, b) => (goals[0].maximize ? a > b : a < b);
+  const bestFirst = (a, b) => (goals[0].maximize ? b - a : a - b);
+  const valueName = goals[0].name;
+  const [lowest, low] = goals[0].maximize ? ["highest", "high"] : ["lowest", "low"];
   const running = [];  // best value so far that satisfies all constraints
   let bestIndex = -1;
   E.y.forEach((y, i) => {
@@ -219,7 +225,7 @@
   });
   const centre = D.shown === null ? -1 : D.shown;  // the best point, or the one that comes nearest to keeping all constraints
   if (bestIndex >= 0) bestIndex = centre;  // values are rounded here: of equal ones it is the best
-  const centreName = bestIndex < 0 && limited ? "nearest point" : "best point";
+  const centreName = bestIndex < 0 && limited ? "nearest point" : F ? "knee of the front" : "best point";
   // What a point is drawn as: a disc, or a rhomb if it violates a constraint; hollow in the initial design.
   function dot(parent, i, px, py, r) {
     const kind = isDesign(i) ? " design" : "";
@@ -264,8 +270,13 @@
     }
     const facts = add(root, "dl", "facts");
     const fact = (name, value) => { const f = add(facts, "div", "fact"); add(f, "dt", "", name); add(f, "dd", "", value); };
-    fact(G.objective === null ? "best value" : `best ${cut(G.objective, 40)}`, bestIndex < 0 ? "none yet" : number(E.y[bestIndex], 6));
-    fact("found at evaluation", bestIndex < 0 ? "–" : bestIndex + 1);
+    if (F) {
+      fact("points on the front", F.on.length);
+      for (const goal of goals) fact(`${goal.maximize ? "most" : "least"} ${cut(goal.name, 40)}`, F.on.length ? number(best(goal), 6) : "none yet");
+    } else {
+      fact(G.objective === null ? "best value" : `best ${cut(G.objective, 40)}`, bestIndex < 0 ? "none yet" : number(E.y[bestIndex], 6));
+      fact("found at evaluation", bestIndex < 0 ? "–" : bestIndex + 1);
+    }
     fact("evaluations", D.state.n_evals ? `${N} of ${D.state.n_evals}` : N);
     fact("failed", failed);
     if (limited) fact("satisfy all constraints", `${E.y.filter((_, i) => feasible(i)).length} of ${N - failed}`);
@@ -273,10 +284,128 @@
     if (corrected) fact("corrected", corrected);
     if (D.retries) fact("tried again", D.retries);
     fact("in progress", D.pending.length);
-    if (D.share !== null) fact("space predicted to be better", D.share < 1e-4 ? "< 0.01 %" : number(100 * D.share, 2) + " %");
+    if (D.share !== null) fact(F ? "space predicted to enlarge the front" : "space predicted to be better", D.share < 1e-4 ? "< 0.01 %" : number(100 * D.share, 2) + " %");
     const spent = E.simulator.reduce((a, b) => a + (b || 0), 0);
     if (spent > 0) fact("time in the simulator", seconds(spent));
     if (D.state.text && !snapshot && !D.state.running) add(root, "p", "soft", "Ended: " + D.state.text + ".");
+  }
+
+  // ---- several objectives: the front, and the choice of one point ----
+  const best = (goal) => F.on.map((i) => goal.values[i]).reduce((a, b) => (goal.maximize ? Math.max(a, b) : Math.min(a, b)));
+  const worst = (goal) => F.on.map((i) => goal.values[i]).reduce((a, b) => (goal.maximize ? Math.min(a, b) : Math.max(a, b)));
+  // The point of the front with the smallest largest weighted distance from the best values, as result.choose(weights).
+  function chosenOf(weights, limits) {
+    const distance = (i, goal) => (Math.abs(goal.values[i] - best(goal)) / (Math.abs(worst(goal) - best(goal)) || 1));
+    const allowed = F.on.filter((i) => goals.every((goal, k) => (goal.maximize ? goal.values[i] >= limits[k] : goal.values[i] <= limits[k])));
+    const cost = (i) => {
+      const parts = goals.map((goal) => distance(i, goal));
+      return Math.max(...parts.map((d, k) => d * weights[k])) + 1e-6 * Math.max(...weights) * parts.reduce((a, b) => a + b);
+    };
+    return allowed.length ? allowed.reduce((a, b) => (cost(b) < cost(a) ? b : a)) : -1;
+  }
+  function front() {
+    const section = card(root, "Choose from the front", "All evaluations, by their objectives; those that no other beats in all objectives are the front. Give an objective weight or a limit, and see which point that chooses; or point at one to read it.", "long");
+    section.id = "front";
+    if (!F.on.length) {
+      add(section, "p", "", "No evaluation is on the front yet.");
+      return;
+    }
+    const loosest = goals.map(worst);
+    if (!memory.weights || memory.weights.length !== goals.length) memory.weights = null;
+    const controls = add(section, "div", "controls");
+    const table = add(section, "div", "scroll");
+    const holder = add(section, "div", goals.length > 2 ? "small" : "");
+    const sliders = goals.map((goal, k) => {
+      const cell = add(controls, "div", "control");
+      add(cell, "h3", "", `${goal.name} (${goal.maximize ? "more" : "less"} is better)`);
+      const slider = (kind, text, value) => {
+        const label = add(cell, "label", "", text), input = add(label, "input", kind);
+        Object.assign(input, { type: "range", min: 0, max: 100, step: 1, value });
+        add(label, "output");
+        input.addEventListener("input", () => { memory.weights = sliders.map((s) => Number(s.weight.value)); memory.limits = sliders.map((s) => Number(s.limit.value)); remember(); update(); });
+        return input;
+      };
+      return { weight: slider("weight", "weight ", memory.weights ? memory.weights[k] : 50), limit: slider("limit", goal.maximize ? "at least " : "at most ", memory.weights && memory.limits ? memory.limits[k] : 0) };
+    });
+    const reset = add(add(controls, "div", "buttons"), "button", "", "knee, without limits");
+    reset.addEventListener("click", () => {
+      memory.weights = memory.limits = null;
+      sliders.forEach((s) => { s.weight.value = 50; s.limit.value = 0; });
+      remember();
+      update();
+    });
+    let stars = [];
+    function update() {
+      const weights = sliders.map((s) => Number(s.weight.value));
+      // The limit goes from the worst value on the front, which keeps all, to the best.
+      const limits = goals.map((goal, k) => { const share = sliders[k].limit.value / 100; return share ? loosest[k] + share * (best(goal) - loosest[k]) : loosest[k]; });
+      sliders.forEach((s, k) => {
+        s.weight.nextSibling.textContent = s.weight.value;
+        s.limit.nextSibling.textContent = number(limits[k], 4);
+      });
+      reset.setAttribute("aria-pressed", String(!memory.weights));
+      const i = memory.weights ? (weights.some((w) => w) ? chosenOf(weights, limits) : -1) : centre;
+      table.textContent = "";
+      section.dataset.chosen = i;
+      if (i < 0) add(table, "p", "", weights.some((w) => w) ? "No point of the front keeps these limits." : "Give at least one objective some weight.");
+      else {
+        const others = G.outputs.map((_, k) => k).filter((k) => !goals.some((goal) => goal.name === G.outputs[k]));
+        rows(table, ["", ...goals.map((g) => g.name), ...others.map((k) => G.outputs[k]), ...names], [[memory.weights ? "chosen" : "knee", ...goals.map((g) => number(g.values[i], 6)), ...others.map((k) => number(E.outputs[i][k], 6)), ...P.map((p, k) => word(p, E.x[i][k]))]]);
+      }
+      for (const { svg, x, y, a, b, mark } of stars) {
+        if (i < 0) mark.setAttribute("visibility", "hidden");
+        else {
+          mark.setAttribute("points", star(x.at(a.values[i]), y.at(b.values[i]), 9));
+          mark.setAttribute("visibility", "visible");
+        }
+        svg.dataset.chosen = i;
+      }
+    }
+    redraw(() => {
+      holder.textContent = "";
+      stars = [];
+      for (let j = 0; j < goals.length; j++) for (let k = j + 1; k < goals.length; k++) stars.push(pair(goals[j], goals[k]));
+      growth();
+      update();
+    });
+    function pair(a, b) {
+      const cell = add(holder, "div"), two = goals.length === 2;
+      const width = two ? widthOf(section, 1100) : 340, height = two ? Math.min(440, Math.max(280, width * 0.6)) : 290;
+      const svg = canvas(cell, "front", `${b.name} against ${a.name}`, width, height);
+      const box = { left: 64, right: width - 12, top: 24, bottom: height - 42 };
+      // A few points far away would squeeze the front: the view goes from it to what lies near.
+      const view = (goal, from, to) => {
+        const [low, high] = spread(F.on.map((i) => goal.values[i])), reach = 1.2 * (high - low), all = spread(goal.values, 0.04);
+        return linear(Math.max(all[0], low - reach), Math.min(all[1], high + reach), from, to, 5);
+      };
+      const x = view(a, box.left, box.right), y = view(b, box.bottom, box.top);
+      frame(svg, box, x, y, { xlabel: cut(a.name, 40), ylabel: cut(b.name, 40) });
+      const clip = draw(draw(svg, "defs", {}), "clipPath", { id: `front${goals.indexOf(a)}${goals.indexOf(b)}` });
+      draw(clip, "rect", { x: box.left - 8, y: box.top - 12, width: box.right - box.left + 16, height: box.bottom - box.top + 20 });
+      const plot = draw(svg, "g", { "clip-path": `url(#front${goals.indexOf(a)}${goals.indexOf(b)})` });
+      if (two) draw(plot, "path", { d: path(F.on.map((i) => a.values[i]), F.on.map((i) => b.values[i]), x, y, true), class: "line m thin" });
+      const points = [];
+      [...drawn.filter((i) => !onFront.has(i)), ...F.on].forEach((i) => {
+        if (E.y[i] === null) return;
+        const px = x.at(a.values[i]), py = y.at(b.values[i]);
+        if (onFront.has(i)) draw(plot, "circle", { cx: px.toFixed(1), cy: py.toFixed(1), r: 5, class: "point front" });
+        else dot(plot, i, px, py, 3);
+        if (px >= box.left - 8 && px <= box.right + 8 && py >= box.top - 12 && py <= box.bottom + 8) points.push({ x: px, y: py, lines: () => describe(i) });
+      });
+      const mark = draw(plot, "polygon", { class: "star" });
+      hover(svg, points);
+      return { svg, x, y, a, b, mark };
+    }
+    function growth() {
+      const cell = add(holder, "div"), width = goals.length === 2 ? widthOf(section, 1100) : 340, height = 190;
+      const svg = canvas(cell, "growth", "Volume that the front dominates, against the number of evaluations", width, height);
+      const box = { left: 64, right: width - 12, top: 24, bottom: height - 42 };
+      const x = linear(0, Math.max(N + 1, D.state.n_evals || 0), box.left, box.right, width / 110), y = linear(0, 1.04, box.bottom, box.top, 3);
+      x.ticks = x.ticks.filter(Number.isInteger);
+      frame(svg, box, x, y, { xlabel: "evaluations", ylabel: "share of the present volume" });
+      draw(svg, "path", { d: path(F.volume.map((_, i) => i + 1), F.volume, x, y, true), class: "line m" });
+    }
+    legend(section, [[disc("point front"), "front"], [disc("point design"), "initial design or given"], [disc("point"), "chosen by the model"], ...(limited ? [[rhomb("point infeasible"), "violates a constraint"]] : []), [asterisk, "the chosen one"]]);
   }
 
   // ---- best value so far ----
@@ -379,30 +508,31 @@
   // ---- where it sampled ----
   const LINES = 1000;
   function samples() {
-    const order = E.y.map((_, i) => i).filter(feasible).sort((a, b) => bestFirst(E.y[b], E.y[a]));
+    const order = E.y.map((_, i) => i).filter(feasible).sort(F ? (a, b) => onFront.has(a) - onFront.has(b) : (a, b) => bestFirst(E.y[b], E.y[a]));
     const infeasible = E.y.map((_, i) => i).filter((i) => E.y[i] !== null && !feasible(i)).slice(-LINES);
-    const rank = new Map(order.map((i, k) => [i, order.length > 1 ? k / (order.length - 1) : 1]));
+    const rank = new Map(order.map((i, k) => [i, F ? Number(onFront.has(i)) : order.length > 1 ? k / (order.length - 1) : 1]));
     const shown = [...infeasible, ...order.slice(-LINES, -1), ...E.y.map((_, i) => i).filter((i) => E.y[i] === null).slice(-LINES), ...order.slice(-1)];
     // Many lines hide each other: then only the best tenth stands out.
     const opacity = (share) => (order.length > 120 ? 0.1 + 0.7 * share ** 8 : 0.3 + 0.4 * share);
     const more = N > shown.length ? ` The ${shown.length} best and latest failed of ${N} are drawn.` : "";
-    const section = card(root, "Where it sampled", "One line per evaluation, through all parameters to its value. Darker lines (brighter in dark mode) are better. Point at a line to read it." + more);
+    const section = card(root, "Where it sampled",  `One line per evaluation, through all parameters to its ${F ? "objectives" : "value"}. Darker lines (brighter in dark mode) are ${F ? "on the front" : "better"}. Point at a line to read it.` + more);
     const holder = add(section, "div");
-    const [low, high] = spread(E.y, 0.02), [lowest, highest] = spread(E.y);
-    const positive = lowest > 0 && highest > 1000 * lowest;
     redraw(() => {
       holder.textContent = "";
-      const width = widthOf(section, 1100), upright = width < 62 * (P.length + 1);
-      const axes = P.length + 1, height = upright ? Math.max(200, 46 * axes + 30) : 330;
+      const width = widthOf(section, 1100), upright = width < 62 * (P.length + goals.length);
+      const axes = P.length + goals.length, height = upright ? Math.max(200, 46 * axes + 30) : 330;
       const svg = canvas(holder, "samples", "Parallel coordinates of all evaluations", width, height);
       const from = upright ? 12 : height - 34, to = upright ? width - 16 : 46;
-      const value = positive ? logarithmic(lowest, highest, from, to) : linear(low, high, from, to, 5);
-      const scales = [...P.map((p) => along(p, from, to, upright ? width / 90 : 6)), value];
+      const ends = goals.map(({ values }) => {
+        const [lowest, highest] = spread(values);
+        return lowest > 0 && highest > 1000 * lowest ? logarithmic(lowest, highest, from, to) : linear(...spread(values, 0.02), from, to, 5);
+      });
+      const scales = [...P.map((p) => along(p, from, to, upright ? width / 90 : 6)), ...ends];
       const position = (k) => upright ? 34 + (k * (height - 60)) / (axes - 1) : 48 + (k * (width - 110)) / (axes - 1);
       const pointAt = (k, v) => (upright ? [scales[k].at(v), position(k)] : [position(k), scales[k].at(v)]);
       const polyline = (i) => {
         const points = E.x[i].map((v, k) => pointAt(k, v));
-        if (E.y[i] !== null) points.push(pointAt(axes - 1, E.y[i]));
+        if (E.y[i] !== null) goals.forEach((goal, k) => points.push(pointAt(P.length + k, goal.values[i])));
         return points;
       };
       const threads = draw(svg, "g", {});
@@ -414,7 +544,7 @@
         return { i, points, line };
       });
       for (let k = 0; k < axes; k++) {
-        const at = position(k), name = k < P.length ? P[k].name : valueName;
+        const at = position(k), name = k < P.length ? P[k].name : goals[k - P.length].name;
         const g = draw(svg, "g", { class: "tick" });
         if (upright) {
           draw(svg, "line", { x1: from, x2: to, y1: at, y2: at, class: "axis" });
@@ -449,7 +579,7 @@
       svg.addEventListener("pointerdown", move);
       svg.addEventListener("pointerleave", leave);
       const thread = (kind) => (s) => { draw(s, "path", { d: "M1 6H23", class: "thread " + kind }).style.strokeWidth = 2; };
-      legend(holder, [[stroke("m"), "best"], ...(limited ? [[thread("infeasible"), "violates a constraint"]] : []), [thread("failed"), "failed (no value)"]]);
+      legend(holder, [[stroke("m"), F ? centreName : "best"], ...(limited ? [[thread("infeasible"), "violates a constraint"]] : []), [thread("failed"), "failed (no value)"]]);
     });
   }
   function distance2(q, a, b) {
@@ -459,14 +589,15 @@
   }
 
   // ---- slices ----
-  function slices() {
-    const S = D.slices;
+  function slices(goal) {
+    const S = goal.slices;
     if (!S || centre < 0) return;
-    const point = E.x[centre], height0 = E.y[centre], level = Math.round(100 * S.level);
-    const sorted = E.y.filter((v, i) => (bestIndex < 0 ? v !== null : feasible(i))).sort((p, q) => p - q), median = sorted[Math.floor(sorted.length / 2)];
-    const improvement = limited ? "the expected improvement that satisfies all constraints, scaled to its own maximum, with the probability of keeping them (from 0 to 1)" : "the expected improvement, scaled to its own maximum";
-    const off = G.maximize ? "Depths below" : "Heights above", all = limited && bestIndex >= 0 ? "all values that keep the constraints" : "all values";
-    const section = card(root, `What the model expects around the ${centreName}`, `Each chart varies one parameter, with the others fixed at the ${centreName}: the model's mean with its ${level} % interval, and below it ${improvement}. ${off} the median of ${all} are cut off.${modelled}`, S.along.length > 6 ? "long" : "");
+    const point = E.x[centre], height0 = goal.values[centre], level = Math.round(100 * S.level);
+    const sorted = goal.values.filter((v, i) => (bestIndex < 0 ? v !== null : feasible(i))).sort((p, q) => p - q), median = sorted[Math.floor(sorted.length / 2)];
+    const improvement = F ? (limited ? "the probability of keeping all constraints (from 0 to 1)" : "") : limited ? "the expected improvement that satisfies all constraints, scaled to its own maximum, with the probability of keeping them (from 0 to 1)" : "the expected improvement, scaled to its own maximum";
+    const off = goal.maximize ? "Depths below" : "Heights above", all = limited && bestIndex >= 0 ? "all values that keep the constraints" : "all values";
+    const what = F ? ` of ${goal.name}` : "", below = improvement ? `, and below it ${improvement}` : "";
+    const section = card(root, `What the model expects${what} around the ${centreName}`, `Each chart varies one parameter, with the others fixed at the ${centreName}: the model's mean with its ${level} % interval${below}. ${off} the median of ${all} are cut off.${modelled}`, S.along.length > 6 ? "long" : "");
     const grid = add(section, "div", "small");
     S.along.forEach((view, k) => {
       if (!view) return;
@@ -477,13 +608,13 @@
       const x = along(p, box.left, box.right, 4);
       // Heavy tails and far-off heights would squeeze what matters: the view follows the mean, up to the median of the
       // values found, and then the interval as far as that leaves the mean visible.
-      const ceiling = (v) => (G.maximize ? Math.max(v, Math.min(median, height0)) : Math.min(v, Math.max(median, height0)));
+      const ceiling = (v) => (goal.maximize ? Math.max(v, Math.min(median, height0)) : Math.min(v, Math.max(median, height0)));
       const [a, b] = spread([...view.mean.map(ceiling), height0], 0.1), [c, d] = spread([...view.lower, ...view.upper].map(ceiling));
       const y = linear(Math.max(a - 1.5 * (b - a), Math.min(a, c)), Math.min(b + 1.5 * (b - a), Math.max(b, d)), box.bottom, box.top, 4);
       frame(svg, box, { ticks: [] }, y);
-      const clip = draw(draw(svg, "defs", {}), "clipPath", { id: "slice" + k });
+      const clip = draw(draw(svg, "defs", {}), "clipPath", { id: `slice${goals.indexOf(goal)}-${k}` });
       draw(clip, "rect", { x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top });
-      const plot = draw(svg, "g", { "clip-path": `url(#slice${k})` });
+      const plot = draw(svg, "g", { "clip-path": `url(#slice${goals.indexOf(goal)}-${k})` });
       const ei = (view.ei || view.mean.map(() => 0)).map((v) => v || 0);  // none before a point satisfies all constraints
       const e = linear(0, Math.max(...ei) || 1, lower.bottom, lower.top, 2), f = linear(0, 1, lower.bottom, lower.top, 2);
       if (p.labels) {
@@ -507,16 +638,16 @@
       draw(svg, "line", { x1: x.at(point[k]), x2: x.at(point[k]), y1: box.top, y2: lower.bottom, class: "here" });
       draw(svg, "polygon", { points: star(x.at(point[k]), y.at(height0), 7), class: "star" });
       draw(svg, "path", { d: `M${box.left} ${lower.bottom}H${box.right}`, class: "axis" });
-      draw(svg, "text", { x: box.left - 6, y: lower.bottom - 12, "text-anchor": "end", class: "label" }, "EI");
+      if (!F) draw(svg, "text", { x: box.left - 6, y: lower.bottom - 12, "text-anchor": "end", class: "label" }, "EI");
       for (const v of x.ticks) {
         const g = draw(svg, "g", { class: "tick" });
         const px = x.at(v);
         draw(g, "text", { x: px, y: lower.bottom + 15, "text-anchor": px > box.right - 12 ? "end" : "middle" }, x.show(v));
       }
       draw(svg, "text", { x: box.left, y: 13, class: "name" }, cut(p.name, 32));
-      hover(svg, view.values.map((v, i) => ({ x: x.at(v), y: y.at(view.mean[i]), lines: () => [`${p.name} = ${word(p, v)}`, `mean ${number(view.mean[i])}`, `${level} % interval ${number(view.lower[i])} to ${number(view.upper[i])}`, `sd ${number(view.sd[i])}`, `expected improvement ${view.ei ? number(view.ei[i], 4) : "–"}`, ...(view.feasible ? [`probability of keeping all constraints ${number(view.feasible[i], 3)}`] : [])] })), 120);
+      hover(svg, view.values.map((v, i) => ({ x: x.at(v), y: y.at(view.mean[i]), lines: () => [`${p.name} = ${word(p, v)}`, `mean ${number(view.mean[i])}`, `${level} % interval ${number(view.lower[i])} to ${number(view.upper[i])}`, `sd ${number(view.sd[i])}`, ...(F ? [] : [`expected improvement ${view.ei ? number(view.ei[i], 4) : "–"}`]), ...(view.feasible ? [`probability of keeping all constraints ${number(view.feasible[i], 3)}`] : [])] })), 120);
     });
-    legend(section, [[stroke("c"), "mean"], [patch("band"), `${level} % interval`], [patch("ei"), "expected improvement"], ...(limited ? [[stroke("feasible"), "probability of keeping all constraints"]] : []), [asterisk, centreName]]);
+    legend(section, [[stroke("c"), "mean"], [patch("band"), `${level} % interval`], ...(F ? [] : [[patch("ei"), "expected improvement"]]), ...(limited ? [[stroke("feasible"), "probability of keeping all constraints"]] : []), [asterisk, centreName]]);
   }
   function heat(parent) {
     const S = D.slices, H = S && S.over;
@@ -645,14 +776,15 @@
       if (c.model.models[0].u.length) pit(cell, "limit", c.model.models, "values that keep it", "The same for all values that satisfy the limit, as fractions of the box.", "less means that the limit is expected to be satisfied too rarely");
     }
   }
-  function importance(parent) {
-    if (!D.importance) return;
-    const section = card(parent, "Which parameters matter", "Share of the variation of the model's mean that a parameter takes part in (total Sobol' index, the whole bar), and explains alone (first-order index, the dark part).");
-    const order = P.map((_, k) => k).sort((a, b) => D.importance[b].total - D.importance[a].total).slice(0, 20);
+  function importance(parent, goal) {
+    const I = goal.importance;
+    if (!I) return;
+    const section = card(parent, "Which parameters matter" + (F ? ` for ${goal.name}` : ""), "Share of the variation of the model's mean that a parameter takes part in (total Sobol' index, the whole bar), and explains alone (first-order index, the dark part).");
+    const order = P.map((_, k) => k).sort((a, b) => I[b].total - I[a].total).slice(0, 20);
     const width = narrow ? 340 : 480, row = 24, left = Math.min(140, width * 0.35), height = row * order.length + 8;
     const svg = canvas(section, "importance", "Importance of the parameters", width, height);
     order.forEach((k, i) => {
-      const { total, first } = D.importance[k], y = 4 + i * row, scale = width - left - 60;
+      const { total, first } = I[k], y = 4 + i * row, scale = width - left - 60;
       draw(draw(svg, "text", { x: left - 8, y: y + 15, "text-anchor": "end", class: "name" }, cut(P[k].name, 18)), "title", {}, P[k].name);
       draw(svg, "rect", { x: left, y: y + 3, width: Math.max(total * scale, 1), height: row - 8, class: "bar1" });
       draw(svg, "rect", { x: left, y: y + 3, width: Math.min(first, total) * scale, height: row - 8, class: "bar2" });
@@ -751,8 +883,8 @@
   function tables() {
     if (D.best.length) {
       const none = bestIndex < 0;
-      const section = card(root, none ? "Closest points" : "Best points", none ? "No evaluation satisfies all constraints yet. These come closest." : null, "long");
-      const others = G.outputs.map((_, k) => k).filter((k) => G.outputs[k] !== G.objective), from = 2 + others.length;
+      const section = card(root, none ? "Closest points" : F ? "The front" : "Best points", none ? "No evaluation satisfies all constraints yet. These come closest." : null, "long");
+      const others = G.outputs.map((_, k) => k).filter((k) => G.outputs[k] !== valueName), from = 2 + others.length;
       const columns = [...Array(from).keys(), ...numericColumns.filter((k) => k >= 0).map((k) => k + from)];
       const cells = D.best.map((b) => [b.y, run(b), ...others.map((k) => b.outputs[k]), ...brief(b.x)]);
       rows(add(section, "div", "scroll"), [valueName, "evaluation", ...others.map((k) => G.outputs[k]), ...names], cells, columns).id = "best-points";
@@ -771,7 +903,7 @@
     }
     const two = add(root, "div", "two");
     const parameters = card(two, "Parameters");
-    const exact = D.best.length ? D.best[0].x : P.map(() => "–");
+    const exact = (D.best.find((b) => b.number === centre + 1) || D.best[0] || { x: P.map(() => "–") }).x;
     rows(add(parameters, "div", "scroll"), ["name", `${centreName}, exactly`, "kind", "values"], P.map((p, k) => [p.name, exact[k], p.type, p.labels ? cut(p.labels.join(", "), 300) : `${number(p.low)} to ${number(p.high)}${p.log ? ", logarithmic" : ""}`]));
     const settings = card(two, "Settings and versions");
     rows(add(settings, "div", "scroll"), ["", ""], [...D.settings, ...D.versions]);
@@ -810,16 +942,17 @@
   head();
   if (!N) add(root, "p", "lead", "No evaluation has ended yet.");
   else {
-    convergence();
+    if (F) front();
+    else convergence();
     constraints();
     samples();
-    slices();
+    goals.forEach(slices);
     const two = add(root, "div", "two"), left = add(two, "div"), right = add(two, "div");
-    calibration(left);
+    if (!F) calibration(left);
     times(left);
-    heat(right);
-    importance(right);
-    law(right);
+    if (!F) heat(right);
+    goals.forEach((goal) => importance(right, goal));
+    if (!F) law(right);
     if (!right.childElementCount) right.remove();
   }
   tables();

@@ -25,7 +25,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from tcgp._text import plain, shorten
+from tcgp._text import plain, printable, shorten
 from tcgp._threads import cached_property
 from tcgp._typing import ArrayLike, FloatArray
 
@@ -778,7 +778,8 @@ def described_kinds(space: Space) -> str:
     'x: real from 0 to 5, n: integer from 1 to 8, alloy: fixed'
     """
     parts = zip(parameter_names(space), space.dimensions, strict=True)
-    return shorten(", ".join(f"{name}: {_described_kind(dimension)}" for name, dimension in parts), 1000)
+    kinds = ", ".join(f"{name}: {_described_kind(dimension)}" for name, dimension in parts)
+    return printable(shorten(kinds, 1000))
 
 
 def _described_kind(dimension: Dimension) -> str:

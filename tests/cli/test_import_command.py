@@ -332,7 +332,7 @@ def test_a_journal_of_another_spec_is_refused_with_the_command_that_keeps_its_va
     spec = write_spec(folder, BOWL, budget=3)
     assert main(["minimize", str(spec), "--quiet", "--no-plots"]) == 0
     old = folder / "spec.tcgp" / "journal.jsonl"
-    spec.write_text(spec.read_text().replace("seed = 1", "seed = 1\nmaximize = true"))
+    spec.write_text(spec.read_text().replace("seed = 1", "seed = 2"))
     capsys.readouterr()
     assert main(["minimize", str(spec), "--quiet", "--no-plots"]) == 2
     advice = capsys.readouterr().err.strip().partition("into a new journal with ")[2]
@@ -346,7 +346,7 @@ def test_the_advice_names_a_journal_that_is_not_there_yet(tmp_path, capsys, monk
     monkeypatch.chdir(tmp_path)
     spec = write_spec(tmp_path, BOWL, budget=2)
     assert main(["minimize", "spec.toml", "--quiet", "--no-plots", "--journal", "NEW.jsonl"]) == 0
-    spec.write_text(spec.read_text().replace("seed = 1", "seed = 1\nmaximize = true"))
+    spec.write_text(spec.read_text().replace("seed = 1", "seed = 2"))
     assert main(["minimize", "spec.toml", "--quiet", "--no-plots", "--journal", "NEW.jsonl"]) == 2
     advice = said(capsys)[-1].partition("into a new journal with tcgp ")[2]
     assert main(shlex.split(advice)) == 0

@@ -154,7 +154,7 @@ def test_a_finite_space_is_evaluated_once_and_then_exhausted() -> None:
     optimizer = Optimizer(space, method="gp", n_initial=4, rng=0)
     points = drive(optimizer, lambda x: x[0] + (x[1] == "x") + 0.5 * x[2], 12)
     assert sorted(map(str, points)) == sorted(map(str, space.points()))
-    with pytest.raises(SpaceExhausted, match="all 12 points"):
+    with pytest.raises(SpaceExhausted, match="every point of the space"):
         optimizer.ask()
 
 

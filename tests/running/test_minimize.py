@@ -630,7 +630,6 @@ def test_runs_already_made_are_not_told_twice_on_resume(tmp_path: Path) -> None:
         ({"bounds": {"a": (0, 1), "b": (0, 1)}}, "bounds"),
         ({"method": "tcgp"}, "method is 'gp', not 'tcgp'"),
         ({"criterion": "lcb"}, "criterion"),
-        ({"n_initial": 7}, "n_initial"),
         ({"rng": 1}, "rng"),
         ({"options": {"delta": 0.3}}, "options"),
     ],

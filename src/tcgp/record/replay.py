@@ -88,10 +88,11 @@ def replay(record: Record, path: str) -> Campaign:
         what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise JournalError(f"the header of the journal {path!r} cannot be used: {what}") from error
     for line, item in record.events:
-        if "event" in item and item["event"] not in EVENTS:  # to delete the line would lose what it says
+        kind = item.get("event")
+        if isinstance(kind, str) and kind not in EVENTS:  # to delete the line would lose what it says
             raise JournalError(
                 f"the journal {path!r} is not understood: line {line} cannot be used "
-                f"(unknown event {plain(item['event'])}); "
+                f"(unknown event {plain(kind)}); "
                 "install the newer tcgp that wrote it, or restore the file from a backup"
             )
         try:

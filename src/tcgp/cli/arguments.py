@@ -140,6 +140,12 @@ examples:
   tcgp status run.jsonl --csv runs.csv           every run as a table
 """
 
+WHATIF_EPILOG = """\
+examples:
+  tcgp whatif spec.toml                                   where the optimum is predicted, and which limits cost most
+  tcgp whatif spec.toml --limit "deflection <= 1.2"       a tighter or looser limit, or a new one
+"""
+
 REPORT_EPILOG = """\
 examples:
   tcgp report run.jsonl                                       writes run.html
@@ -208,6 +214,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_tell(commands)
     _add_import(commands)
     _add_status(commands)
+    _add_whatif(commands)
     _add_report(commands)
     _add_diagnose(commands)
     _add_mcp(commands)
@@ -401,6 +408,25 @@ def _add_status(commands: Any) -> None:
     parser.add_argument("--csv", metavar="FILE", help="also write every run to a CSV file")
     _add_force(parser)
     parser.set_defaults(module="tcgp.cli.status")
+
+
+def _add_whatif(commands: Any) -> None:
+    parser = commands.add_parser(
+        "whatif",
+        help="what other limits would mean, without a run",
+        description="Show the best recorded design and the one that the models predict, for other limits on outputs, "
+        "and what relaxing each of them would buy. Nothing is run, and nothing is changed.",
+        epilog=WHATIF_EPILOG,
+    )
+    parser.add_argument("journal", metavar="CAMPAIGN", help="its spec, its directory or its journal")
+    parser.add_argument(
+        "--limit",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help='a limit such as "deflection <= 1.2"; it takes the place of one on the same output, or is added',
+    )
+    parser.set_defaults(module="tcgp.cli.whatif")
 
 
 def _add_report(commands: Any) -> None:

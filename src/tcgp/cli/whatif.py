@@ -1,0 +1,88 @@
+"""``tcgp whatif``: what other limits would mean, from the runs that were made and the models of them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tcgp.cli.campaigns import describe_goals_at, describe_value, find_journal, labelled, named, read
+from tcgp.cli.console import DONE, UsageError, show
+from tcgp.expressions import parse_constraint
+from tcgp.goals import parameter_names
+from tcgp.optimizer import JournalError, Optimizer
+
+__all__ = ["run"]
+
+SHARE = 0.05  # by which a limit is relaxed to see what that buys
+
+
+def run(options: argparse.Namespace) -> int:
+    """Carry out ``tcgp whatif``."""
+    from tcgp.report.outlook import Outlook
+
+    journal = find_journal(options.journal)
+    campaign = read(journal)
+    if campaign.history.goals.objective is None or campaign.history.goals.has_several:
+        raise UsageError("whatif needs one objective that is a named output: other limits are about outputs")
+    try:
+        optimizer = Optimizer.read(journal)
+        before = list(optimizer.settings.constraints)
+        limits = _with_limits(before, options.limit, optimizer)
+        optimizer.change_goals(constraints=limits)
+        outlook = Outlook(optimizer)
+    except (ValueError, JournalError) as error:
+        raise UsageError(str(error)) from None
+    for line in labelled("limits", [f"{text}{'' if text in before else '   (new)'}" for text in limits]):
+        show(line)
+    data = optimizer.history.data
+    best = data.best or data.least_violating
+    assert best is not None
+    campaign = replace(campaign, history=optimizer.history)
+    n = f"{int(data.feasible.sum())} of {len(data.Y)} runs satisfy all constraints"
+    show(f"recorded     {describe_value(campaign, best)}   ({n})")
+    show(f"at           {json.dumps(named(campaign, best.x))}")
+    for line in describe_goals_at(campaign, best):
+        show(line)
+    forecast = outlook.best()
+    low, high = forecast.interval
+    chance = f"; all limits are kept with probability {forecast.chance:.2g}" if limits else ""
+    show(f"predicted    {forecast.value:.6g}, 90 % between {low:.6g} and {high:.6g}{chance}")
+    show(f"at           {json.dumps(named(campaign, forecast.x))}")
+    for line in labelled("relaxing", _gains(optimizer, outlook, forecast.value)):
+        show(line)
+    show("Nothing was run, and the journal is as it was.")
+    return DONE
+
+
+def _with_limits(before: Sequence[str], new: Sequence[str], optimizer: Optimizer) -> list[str]:
+    """The constraints with new ones, each in the place of one on the same expression and the same side."""
+    names = [*parameter_names(optimizer.space), *optimizer.history.output_names]
+    sides = [_side(text, names) for text in new]
+    return [*(text for text in before if _side(text, names) not in sides), *new]
+
+
+def _side(text: str, names: Sequence[str]) -> tuple[object, ...]:
+    """What a constraint bounds, and from which sides."""
+    parts = parse_constraint(text, names)
+    return tuple((part.expression.program, bool(np.isfinite(part.upper))) for part in parts)
+
+
+def _gains(optimizer: Optimizer, outlook: object, value: float) -> list[str]:
+    """What relaxing each limit a little would buy, the largest gain first; limits that cost nothing are left out."""
+    from tcgp.report.outlook import Outlook
+
+    assert isinstance(outlook, Outlook)
+    goals = optimizer.history.goals
+    spread = float(np.nanstd(optimizer.history.data.Y[:, 0])) or 1.0
+    found = []
+    for j, limit in enumerate(goals.limits):
+        shift = SHARE * (abs(limit.shown_bound) or float(np.nanstd(optimizer.history.data.excesses[:, j])))
+        gain = goals.objectives[0].sign * (value - outlook.best({j: shift}).value)
+        if gain > 1e-3 * spread:
+            to = limit.shown_bound + limit.sign * shift
+            found.append((gain, f"{limit.text} to {to:.6g}: {goals.objective} is {gain:.3g} better"))
+    return [text for _, text in sorted(found, reverse=True)]

@@ -1,0 +1,54 @@
+"""A design review asks what another limit would mean: answered from the runs that were made."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from commands import said, write_spec
+
+from tcgp.cli import main
+
+# The least mass is at the limit: w * h ** 2 >= 6 / stress, with w = 0.5 as narrow as it may be.
+BEAM = (
+    "import sys; w, h = map(float, sys.argv[1:]); print('mass =', w * h); print('stress =', 6 / (w * h * h))"
+)
+TABLES = r"""
+[parameters]
+w = {low = 0.5, high = 2.0}
+h = {low = 0.5, high = 3.0}
+[outputs]
+mass = {pattern = 'mass = (\S+)'}
+stress = {pattern = 'stress = (\S+)'}
+"""
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("review")
+    top = "objective = 'mass'\nconstraints = ['stress <= 6']"
+    path = write_spec(folder, BEAM, budget=20, top=top, tables=TABLES, arguments=["{w}", "{h}"])
+    assert main(["minimize", str(path), "--no-plots", "--quiet"]) == 0
+    return path
+
+
+@pytest.mark.parametrize(("limit", "bound"), [("stress <= 4", 4.0), ("stress <= 9", 9.0), (None, 6.0)])
+def test_another_limit_is_answered_without_a_run(limit, bound, path, capsys):
+    journal = path.parent / "spec.tcgp" / "journal.jsonl"
+    before = journal.read_bytes()
+    assert main(["whatif", str(path), *(["--limit", limit] if limit else [])]) == 0
+    out = capsys.readouterr().out
+    assert journal.read_bytes() == before
+    assert f"limits       stress <= {bound:g}" in out
+    predicted = float(out.partition("predicted    ")[2].partition(",")[0])
+    true = 0.5 * (12.0 / bound) ** 0.5
+    assert predicted == pytest.approx(true, rel=0.05)
+    x = json.loads(out.partition("predicted")[2].partition("at           ")[2].partition("\n")[0])
+    assert x["w"] == pytest.approx(0.5, abs=0.02)
+    assert "relaxing     stress <= " in out
+    assert f" to {1.05 * bound:.6g}: mass is " in out
+
+
+def test_an_output_that_was_not_recorded_is_refused(path, capsys):
+    assert main(["whatif", str(path), "--limit", "deflection <= 1"]) == 2
+    assert "no evaluation has a value for these goals" in said(capsys)[-1]

@@ -136,3 +136,13 @@ def test_levels_that_are_no_probabilities_are_refused_with_a_sentence(data, leve
         ValueError, match="quantiles must be a level between 0 and 1, or a sequence of them, got"
     ):
         regressor.predict_quantiles(data[0][:2], levels)
+
+
+def test_noise_is_learned_from_repeats_and_predictions_are_without_it():
+    rng = np.random.default_rng(0)
+    X = np.repeat(np.linspace(0.0, 1.0, 15)[:, None], 3, axis=0)
+    y = np.sin(6.0 * X[:, 0]) + 0.1 * rng.standard_normal(45)
+    regressor = TailCalibratedRegressor("gp", noise=True).fit(X, y)
+    assert 0.07 < regressor.model_.noise < 0.13
+    mean, std = regressor.predict([[0.5]], return_std=True)
+    assert abs(mean[0] - np.sin(3.0)) < 3.0 * std[0] < 0.2

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tcgp
+from tcgp.report import State, report_data
 
 BOUNDS = [(0.0, 1.0), (0.0, 1.0)]
 NOISE = 0.1
@@ -187,3 +188,11 @@ def test_the_interval_allows_for_the_choice_of_what_looks_best():
     result = optimizer.result()
     low, high = result.interval
     assert high - result.fun > 1.1 * (result.fun - low)
+
+
+def test_the_report_says_what_is_predicted_and_how_well_it_is_known():
+    result = tcgp.minimize(Scattered(), BOUNDS, n_evals=14, rng=0, noise=True)
+    said = report_data(result.optimizer, State(running=False, text="done"))["answer"]
+    assert (said["low"], said["high"]) == pytest.approx(result.interval)
+    assert (said["value"], said["noise"]) == pytest.approx((result.fun, result.noise))
+    assert result.x_iters[said["row"]] == list(result.x)

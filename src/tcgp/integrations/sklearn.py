@@ -44,6 +44,9 @@ class TailCalibratedRegressor(RegressorMixin, BaseEstimator):
         Further options of the method; see `tcgp.fit_model`.
     random_state : int, RandomState or None
         Used by randomized methods: ``"bcrgp"``, and ``search="paper"``.
+    noise : bool or float
+        Whether y has noise: False, True (its standard deviation is learned) or its standard deviation; see
+        `tcgp.fit_model`. Predictions are then about the function without noise.
 
     Attributes
     ----------
@@ -59,7 +62,8 @@ class TailCalibratedRegressor(RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    The values y are assumed to be exact. If equal rows of X have different values, their mean is interpolated.
+    Without ``noise`` the values y are assumed to be exact. If equal rows of X have different values, their mean is
+    interpolated.
 
     Examples
     --------
@@ -81,6 +85,7 @@ class TailCalibratedRegressor(RegressorMixin, BaseEstimator):
         bounds: Bounds | None = None,
         options: dict[str, Any] | None = None,
         random_state: Any = None,
+        noise: bool | float = False,
     ) -> None:
         self.method = method
         self.delta = delta
@@ -88,6 +93,7 @@ class TailCalibratedRegressor(RegressorMixin, BaseEstimator):
         self.bounds = bounds
         self.options = options
         self.random_state = random_state
+        self.noise = noise
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> TailCalibratedRegressor:
         """Fit the model to data.
@@ -102,7 +108,8 @@ class TailCalibratedRegressor(RegressorMixin, BaseEstimator):
         self
         """
         points, values = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        points, values = _average_duplicates(points, np.asarray(values, dtype=np.float64))
+        if not self.noise:
+            points, values = _average_duplicates(points, np.asarray(values, dtype=np.float64))
         if not isinstance(self.options, Mapping | None):
             raise ValueError(
                 f"options must be a mapping from names to values or None, got {plain(self.options)}"
@@ -111,7 +118,9 @@ class TailCalibratedRegressor(RegressorMixin, BaseEstimator):
         if self.delta is not None:
             options["delta"] = self.delta
         rng = _generator(self.random_state)
-        self.model_ = fit_model(points, values, self.method, bounds=self.bounds, rng=rng, **options)
+        self.model_ = fit_model(
+            points, values, self.method, bounds=self.bounds, rng=rng, noise=self.noise, **options
+        )
         self.threshold_ = self.model_.threshold
         self.law_ = self.model_.law
         return self

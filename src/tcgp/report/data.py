@@ -19,6 +19,7 @@ from tcgp.goals import parameter_names
 from tcgp.laws import Normal
 from tcgp.models import Model
 from tcgp.optimizer import Optimizer
+from tcgp.optimizer.answer import Answer
 from tcgp.record.history import Evaluation
 from tcgp.report.front import front, knee
 from tcgp.report.limits import constraints, law_rows, log_feasible
@@ -134,6 +135,7 @@ def report_data(
         "pending": [{"id": p.id, "x": _words(parameters, optimizer, p.x)} for p in optimizer.pending],
         "best": _best_points(parameters, optimizer, outputs),
         "shown": None if shown is None else next(i for i, e in enumerate(evaluations) if e is shown),
+        "answer": attempt("the prediction at the best point", _answer, optimizer) if goals.noisy else None,
         "constraints": attempt("the constraints", constraints, optimizer, shown, models) or [],
         "failures": _failures(parameters, optimizer),
         "modelled": None
@@ -160,6 +162,17 @@ def report_data(
         "settings": _settings(optimizer),
         "versions": _versions(software),
     }
+
+
+def _answer(optimizer: Optimizer) -> dict[str, Any] | None:
+    """The best point of a noisy function, and how well its value is known; None where no noise is seen."""
+    answer = Answer.of(optimizer)
+    if answer.evaluation is None or not answer.noise:
+        return None
+    low, high = answer.interval
+    numbers = {"value": answer.value, "low": low, "high": high, "noise": answer.noise}
+    row = optimizer.evaluations.index(answer.evaluation)
+    return {**{name: rounded(number, 8) for name, number in numbers.items()}, "level": LEVEL, "row": row}
 
 
 def calibration_sentence(diagnosis: Diagnosis, *, maximize: bool = False) -> str:

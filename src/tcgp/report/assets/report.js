@@ -277,6 +277,12 @@
       fact(G.objective === null ? "best value" : `best ${cut(G.objective, 40)}`, bestIndex < 0 ? "none yet" : number(E.y[bestIndex], 6));
       fact("found at evaluation", bestIndex < 0 ? "–" : bestIndex + 1);
     }
+    if (D.answer) {  // of a noisy function: the best point is the one with the best prediction
+      fact("predicted without noise", number(D.answer.value, 6));
+      fact(`${100 * D.answer.level} % interval`, `${number(D.answer.low, 4)} to ${number(D.answer.high, 4)}`);
+      fact("noise of an evaluation", number(D.answer.noise, 3));
+      fact("predicted best at evaluation", D.answer.row + 1);
+    }
     fact("evaluations", D.state.n_evals ? `${N} of ${D.state.n_evals}` : N);
     fact("failed", failed);
     if (limited) fact("satisfy all constraints", `${E.y.filter((_, i) => feasible(i)).length} of ${N - failed}`);

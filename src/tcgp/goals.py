@@ -227,10 +227,7 @@ class Goals:
                 self.known.append(constraint)
                 continue
             _check_numeric(space, "constraints", constraint)
-            if math.isfinite(constraint.upper):
-                self.limits.append(Quantity(constraint.text, 1.0, constraint.expression, constraint.upper))
-            if math.isfinite(constraint.lower):
-                self.limits.append(Quantity(constraint.text, -1.0, constraint.expression, -constraint.lower))
+            self.limits += _sides(constraint)
         if self.limits and objective is None:
             text, output = self.limits[0].text, self.needed()[0]
             close = difflib.get_close_matches(output, parameters, 1)
@@ -461,6 +458,14 @@ class Goals:
         computable = (constraint for constraint in self.known if constraint.names <= values.keys())
         return all(constraint.violation(values)[0] == 0.0 for constraint in computable)
 
+    def known_margins(self, x: Point, others: Sequence[Point]) -> list[Margin]:
+        """How a point stands with each side of the constraints on parameters, among others that show usual values."""
+        found = []
+        for side in (side for constraint in self.known for side in _sides(constraint)):
+            values = [side.read(0.0, self._numbers(point, {})) for point in (x, *others)]
+            found.append(Margin(side, values[0], side.turned(values[0]), float(np.ptp(values))))
+        return found
+
     def _numbers(self, x: Point, outputs: Outputs) -> dict[str, FloatArray]:
         """The parameters and outputs that are numbers, by name."""
         values = {**outputs, **dict(zip(parameter_names(self.space), x, strict=True))}
@@ -485,6 +490,12 @@ def _value(text: str, expression: Expression, numbers: Mapping[str, FloatArray])
     if text in numbers:
         return float(numbers[text][0])
     return float(expression(numbers)[0]) if expression.names <= numbers.keys() else math.nan
+
+
+def _sides(constraint: Constraint) -> list[Quantity]:
+    """A constraint as one limit or two."""
+    sides = [(1.0, constraint.upper), (-1.0, -constraint.lower)]
+    return [Quantity(constraint.text, s, constraint.expression, b) for s, b in sides if math.isfinite(b)]
 
 
 def _check_numeric(space: Space, argument: str, formula: Constraint | Expression) -> None:

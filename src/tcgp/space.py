@@ -767,6 +767,27 @@ def parameter_names(space: Space) -> tuple[str, ...]:
     return space.names or tuple(f"x{i}" for i in range(len(space)))
 
 
+def on_bounds(space: Space, x: Point) -> list[str]:
+    """Which parameters of a point lie on a bound, to a thousandth of the range.
+
+    Examples
+    --------
+    >>> from tcgp import Space
+    >>> from tcgp.space import on_bounds
+    >>> on_bounds(Space({"x": (0, 5), "y": (0, 1)}), (5.0, 0.5))
+    ['x is at its upper bound 5']
+    """
+    found = []
+    for name, dimension, value in zip(parameter_names(space), space.dimensions, x, strict=True):
+        if isinstance(dimension, Categorical) or dimension.low == dimension.high:
+            continue
+        for side, bound in (("lower", dimension.low), ("upper", dimension.high)):
+            code, end = dimension.encode(value)[0], dimension.encode(bound)[0]  # type: ignore[arg-type]
+            if abs(code - end) <= 1e-3:
+                found.append(f"{name} is at its {side} bound {bound:g}")
+    return found
+
+
 def described_kinds(space: Space) -> str:
     """The parameters with their kinds, in one line.
 

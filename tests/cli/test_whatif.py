@@ -7,6 +7,7 @@ import json
 import pytest
 from commands import said, write_spec
 
+import tcgp
 from tcgp.cli import main
 
 # The least mass is at the limit: w * h ** 2 >= 6 / stress, with w = 0.5 as narrow as it may be.
@@ -52,3 +53,28 @@ def test_another_limit_is_answered_without_a_run(limit, bound, path, capsys):
 def test_an_output_that_was_not_recorded_is_refused(path, capsys):
     assert main(["whatif", str(path), "--limit", "deflection <= 1"]) == 2
     assert "no evaluation has a value for these goals" in said(capsys)[-1]
+
+
+def test_where_the_optimum_sits_is_said(path, capsys):
+    assert main(["status", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "on bounds    w is at its lower bound 0.5" in out
+    assert "(active)" in out
+
+
+def test_a_result_has_outputs_constraints_and_the_name_of_its_objective():
+    def simulate(p):
+        return {"mass": p["w"] * p["h"], "stress": 1.0 / p["w"]}
+
+    space = {"w": (0.1, 2.0), "h": (0.1, 2.0)}
+    constraints = ["stress <= 2", "h >= 0.5 * w"]
+    given = {"x0": [{"w": 1.0, "h": 1.0}], "y0": [{"mass": 1.0, "stress": 1.0}]}
+    result = tcgp.minimize(
+        simulate, space, n_evals=12, objective="mass", constraints=constraints, rng=0, **given
+    )
+    text = repr(result)
+    assert f"fun:         {result.fun!r} (mass)" in text
+    assert "outputs:     mass = " in text
+    assert "stress <= 2: " in text
+    assert "h >= 0.5 * w: " in text
+    assert "evaluations: 13, 1 of them given" in text

@@ -22,7 +22,7 @@ from tcgp.optimizer import Campaign, Evaluation, JournalError, JournalInUse, Opt
 from tcgp.optimizer.answer import LEVEL, Answer
 from tcgp.record.settings import GOALS
 from tcgp.running.opening import take_goals
-from tcgp.space import Point
+from tcgp.space import Point, on_bounds
 
 __all__ = [
     "JOURNAL",
@@ -144,10 +144,11 @@ def describe_answer(campaign: Campaign, answer: Answer) -> list[str]:
 
 
 def describe_goals_at(campaign: Campaign, evaluation: Evaluation) -> list[str]:
-    """All outputs at a point, and how it stands with the constraints on them: lines with a label in front."""
+    """All outputs at a point, how it stands with constraints, and which parameters are at a bound: labelled lines."""
     outputs = [f"{name} = {value!r}" for name, value in (evaluation.outputs or {}).items()]
-    margins = [str(margin) for margin in campaign.history.data.margins(evaluation)]
-    return [*labelled("outputs", outputs), *labelled("constraints", margins)]
+    standing = campaign.history.data.described_margins(evaluation)
+    bounds = on_bounds(campaign.space, evaluation.x)
+    return [*labelled("outputs", outputs), *labelled("constraints", standing), *labelled("on bounds", bounds)]
 
 
 def describe_value(campaign: Campaign, evaluation: Evaluation) -> str:

@@ -60,6 +60,8 @@ class Result(OptimizeResult):  # type: ignore[misc]
         The same in words; the message adds, if no evaluation succeeded, how the last one failed.
     x_iters : list of dicts or lists
         All evaluated points, in the order of the results: dicts if the parameters have names.
+    constraints : list of str
+        How ``x`` stands with each constraint, in words.
     func_vals : array of shape (n,), or (n, m) with m objectives
         Their values; NaN where the evaluation failed.
     failures : list of (int, str)
@@ -86,6 +88,7 @@ class Result(OptimizeResult):  # type: ignore[misc]
             best_observed=math.nan if observed is None else observed.y,
             noise=answer.noise,
             outputs=None if best is None or best.outputs is None else dict(best.outputs),
+            constraints=[] if best is None else history.data.described_margins(best),
             nfev=len(evaluations),
             nit=len(optimizer.trace),
             success=answer.feasible,
@@ -118,8 +121,10 @@ class Result(OptimizeResult):  # type: ignore[misc]
     def __repr__(self) -> str:
         several = "front" in self
         lines = {
-            **({"front": self.front} if several else {"fun": plain(self.fun), **self._uncertainty()}),
+            **({"front": self.front} if several else {"fun": self._named_value(), **self._uncertainty()}),
             **({} if several else {"x": plain(self.x)}),
+            **({"outputs": _listed(self.outputs)} if self.get("outputs") else {}),
+            **({"constraints": "; ".join(self.constraints)} if self.get("constraints") else {}),
             "evaluations": self._counts(),
             "message": self.message,
         }
@@ -136,9 +141,16 @@ class Result(OptimizeResult):  # type: ignore[misc]
             "observed": f"{plain(self.best_observed)} at best",
         }
 
+    def _named_value(self) -> str:
+        """The value, with the name of the output that it is of."""
+        name = self.optimizer.history.goals.objective if "optimizer" in self else None
+        return plain(self.fun) + (f" ({name})" if name else "")
+
     def _counts(self) -> str:
-        failed = len(self.failures)
-        return f"{len(self.func_vals)}" + (f", {failed} of them failed" if failed else "")
+        failed, given = len(self.failures), len(self.func_vals) - self.nfev
+        words = [f"{given} of them given"] if given > 0 else []
+        words += [f"{failed} of them failed"] if failed else []
+        return ", ".join([f"{len(self.func_vals)}", *words])
 
     def to_dataframe(self) -> Any:
         """Every evaluation as a row of a pandas DataFrame: parameters, objective, outputs, and how it ended.
@@ -163,6 +175,12 @@ class Result(OptimizeResult):  # type: ignore[misc]
         from tcgp import plotting
 
         return plotting.plot_result(self, **options)
+
+
+def _listed(outputs: Mapping[str, float | None]) -> str:
+    return ", ".join(
+        f"{name} = {'none' if value is None else f'{value:.6g}'}" for name, value in outputs.items()
+    )
 
 
 def _of_several(history: History) -> dict[str, Any]:

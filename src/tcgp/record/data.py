@@ -247,6 +247,11 @@ class Data:
         spreads = [_spread(excesses) for excesses in self.excesses.T]
         return self.goals.margins(evaluation.x, evaluation.y or 0.0, evaluation.outputs, spreads)
 
+    def described_margins(self, evaluation: Evaluation) -> list[str]:
+        """How an evaluation stands with all constraints, those on parameters last, in words."""
+        known = self.goals.known_margins(evaluation.x, [e.x for e in self.evaluations])
+        return [str(margin) for margin in (*self.margins(evaluation), *known)]
+
 
 def _spread(values: FloatArray) -> float:
     """How far values lie apart. A tenth is left out at each end: one at a pole must not make all others look alike."""

@@ -5,16 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pandas
 import pytest
-from sklearn.base import clone
+from scipy.stats import loguniform, norm, randint, uniform
+from sklearn.base import BaseEstimator, clone
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.exceptions import NotFittedError
+from sklearn.datasets import load_iris
+from sklearn.exceptions import FitFailedWarning, NotFittedError
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
-from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 import tcgp
-from tcgp.integrations.sklearn import TailCalibratedRegressor
+from tcgp.integrations.sklearn import TailCalibratedRegressor, TcgpSearchCV
 
 
 @pytest.fixture(scope="module")
@@ -146,3 +149,101 @@ def test_noise_is_learned_from_repeats_and_predictions_are_without_it():
     assert 0.07 < regressor.model_.noise < 0.13
     mean, std = regressor.predict([[0.5]], return_std=True)
     assert abs(mean[0] - np.sin(3.0)) < 3.0 * std[0] < 0.2
+
+
+# ---- the search of hyperparameters ----
+
+CHECKED = TcgpSearchCV(
+    LogisticRegression(), {"C": loguniform(0.1, 10.0)}, n_iter=2, cv=2, error_score="raise", random_state=0
+)
+
+
+@parametrize_with_checks([CHECKED])
+def test_scikit_learns_own_checks_of_a_search_pass(estimator, check):
+    check(estimator)
+
+
+class Scored(BaseEstimator):
+    """An estimator whose score is a known function of its parameters; some cannot be fitted."""
+
+    def __init__(self, x=0.0, n=0, kind="a", c=1.0):
+        self.x, self.n, self.kind, self.c = x, n, kind, c
+
+    def fit(self, X, y=None):
+        if self.kind == "narrow" and self.x > 0.2:
+            raise RuntimeError("singular")
+        return self
+
+    def score(self, X, y=None):
+        return (
+            -((self.x - 0.3) ** 2)
+            - 0.1 * (self.n - 2) ** 2
+            - (self.kind == "b")
+            - 0.1 * np.log10(self.c) ** 2
+        )
+
+
+SPACES = {
+    "SciPy": {"x": uniform(-1, 2), "n": randint(0, 5), "kind": ["a", "b"], "c": loguniform(1e-3, 1e3)},
+    "ours": {
+        "x": tcgp.Real(-1, 1),
+        "n": tcgp.Integer(0, 4),
+        "kind": tcgp.Categorical(["a", "b"]),
+        "c": tcgp.Real(1e-3, 1e3, log=True),
+    },
+    "others": {"x": norm(0.0, 0.5), "n": [0, 1, 2, 3, 4], "kind": ["a", "b"], "c": [0.1, 1.0, 10.0]},
+}
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_finds_the_best_of_a_mixed_space(space):
+    search = TcgpSearchCV(Scored(), SPACES[space], n_iter=30, cv=2, noise=False, random_state=0)
+    search.fit(np.zeros((10, 1)))
+    assert len(search.cv_results_["params"]) == len(search.optimizer_.evaluations) == 30
+    assert search.best_score_ == search.cv_results_["mean_test_score"].max() > -0.02
+    assert (search.best_params_["n"], search.best_params_["kind"]) == (2, "a")
+    assert search.best_estimator_.get_params() == search.best_params_
+
+
+@pytest.mark.filterwarnings("ignore:.*non-finite", "ignore:Some fits failed")
+def test_failed_fits_are_failures_of_the_search_and_rows_of_the_results():
+    search = TcgpSearchCV(Scored(kind="narrow"), {"x": uniform(-1, 2)}, n_iter=12, cv=2, random_state=0)
+    with pytest.warns(FitFailedWarning):
+        search.fit(np.zeros((10, 1)))
+    results = search.cv_results_
+    x = np.array([params["x"] for params in results["params"]])
+    assert x[-1] > 0.2  # a candidate of the model failed, alone in its batch
+    assert {len(column) for column in results.values()} == {12}
+    np.testing.assert_array_equal(np.isnan(results["mean_test_score"]), x > 0.2)
+    np.testing.assert_array_equal(results["param_x"].astype(float), x)
+    assert sorted(e.x[0] for e in search.optimizer_.evaluations if e.failed) == sorted(x[x > 0.2])
+    assert results["rank_test_score"][search.best_index_] == 1
+    assert 0.1 < search.best_params_["x"] <= 0.2
+
+
+def test_several_scores_batches_and_a_pipeline():
+    X, y = load_iris(return_X_y=True)
+    search = TcgpSearchCV(
+        make_pipeline(StandardScaler(), LogisticRegression()),
+        {"logisticregression__C": loguniform(1e-3, 1e3)},
+        n_iter=8,
+        batch_size=3,
+        scoring=["accuracy", "neg_log_loss"],
+        refit="neg_log_loss",
+        cv=3,
+        random_state=0,
+    ).fit(X, y)
+    assert search.best_score_ == search.cv_results_["mean_test_neg_log_loss"].max()
+    assert search.optimizer_.history.goals.noisy
+    assert search.predict(X[:2]).shape == (2,)
+    assert clone(search).fit(X, y).cv_results_["params"] == search.cv_results_["params"]
+    with pytest.raises(ValueError, match="refit must name the score"):
+        clone(search).set_params(refit=False).fit(X, y)
+
+
+def test_a_space_with_few_candidates_ends_the_search_and_what_is_no_distribution_is_refused():
+    search = TcgpSearchCV(Scored(), {"kind": ["a", "b"]}, n_iter=5, cv=2, noise=False)
+    with pytest.warns(UserWarning, match="the space has 2 candidates"):
+        search.fit(np.zeros((10, 1)))
+    with pytest.raises(ValueError, match=r"the parameter 'x' must have .* got \(0, 1\)"):
+        TcgpSearchCV(Scored(), {"x": (0, 1)}).fit(np.zeros((10, 1)))

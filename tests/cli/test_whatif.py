@@ -78,3 +78,29 @@ def test_a_result_has_outputs_constraints_and_the_name_of_its_objective():
     assert "stress <= 2: " in text
     assert "h >= 0.5 * w: " in text
     assert "evaluations: 13, 1 of them given" in text
+
+
+def test_parameters_that_decide_a_limit_are_important(tmp_path, capsys):
+    """One parameter decides the objective, another one the limit; an objective's indices alone would say nothing."""
+    code = "import sys; a, b, c = map(float, sys.argv[1:]); print('cost =', a + b / 99); print('heat =', b * b + c / 9)"
+    names = "".join(f"{name} = {{low = 0.0, high = 1.0}}\n" for name in "abc")
+    places = "".join(f"{name} = {{pattern = '{name} = (\\S+)'}}\n" for name in ("cost", "heat"))
+    path = write_spec(
+        tmp_path,
+        code,
+        budget=14,
+        top="objective = 'cost'\nconstraints = ['heat <= 0.3']",
+        tables=f"[parameters]\n{names}[outputs]\n{places}",
+        arguments=["{a}", "{b}", "{c}"],
+    )
+    assert main(["minimize", str(path), "--no-plots", "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["diagnose", str(path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("parameter"))
+    assert lines[at].split() == ["parameter", "cost", "heat", "all", "limits"]
+    table = {row.split()[0]: [float(cell) for cell in row.split()[1:]] for row in lines[at + 1 : at + 4]}
+    assert table["a"][0] > 0.9
+    assert table["b"][1] > 0.9
+    assert table["b"][2] > 0.5 > table["a"][2]
+    assert list(table)[-1] == "c"

@@ -19,10 +19,11 @@ from tcgp.cli.pictures import can_draw, is_picture, new_figure, save
 from tcgp.cli.replacing import check_replaceable
 from tcgp.cli.tables import bookkeeping, column_of, is_missing, number, read_table
 from tcgp.record.journal import is_journal
-from tcgp.space import Categorical, Dimension, Point, Real, Space
+from tcgp.space import Categorical, Dimension, Point, Real, Space, parameter_names
 
 if TYPE_CHECKING:
     from tcgp.models import Model
+    from tcgp.optimizer import Optimizer
 
 __all__ = ["describe_run", "run"]
 
@@ -114,7 +115,30 @@ def describe_run(journal: str | os.PathLike[str]) -> tuple[Model, list[str]]:
         for quantity, surrogate in zip(optimizer.history.goals.quantities, optimizer.surrogates, strict=True)
         if quantity.is_limit and surrogate.last is not None
     ]
-    return model, [*str(diagnose(model)).splitlines(), *limits, *_importance(model, optimizer.space)]
+    named = optimizer.history.output_names
+    importance = _importance_of_outputs(optimizer) if named else _importance(model, optimizer.space)
+    return model, [*str(diagnose(model)).splitlines(), *limits, *importance]
+
+
+def _importance_of_outputs(optimizer: Optimizer) -> list[str]:
+    """Which parameters matter for each output and for keeping the limits, the most important for any of these first."""
+    from tcgp.report.outlook import importance_of_outputs
+
+    found = importance_of_outputs(optimizer)
+    names = parameter_names(optimizer.space)
+    width = max(len(name) for name in (*names, "parameter"))
+    heads = {output: max(len(output), 5) for output in found}
+    order = np.argsort(-np.max([*found.values(), np.zeros(len(names))], axis=0), kind="stable")
+    return [
+        "Importance of the parameters for each output, and for the probability of keeping all limits (Sobol' indices):",
+        "  ".join([f"{'parameter':<{width}}", *(f"{output:>{w}}" for output, w in heads.items())]),
+        *(
+            "  ".join(
+                [f"{names[i]:<{width}}", *(f"{found[output][i]:>{w}.2f}" for output, w in heads.items())]
+            )
+            for i in order
+        ),
+    ]
 
 
 def _importance(model: Model, space: Space) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,9 +10,13 @@ import numpy as np
 from tcgp._typing import FloatArray
 from tcgp.methods.fit import fit_model
 from tcgp.optimizer import Optimizer
+from tcgp.scoring.sensitivity import indices
 from tcgp.space import Point
 
-__all__ = ["Forecast", "Outlook"]
+__all__ = ["LIMITS", "Forecast", "Outlook", "importance_of_outputs"]
+
+LIMITS = "all limits"  # what the probability of keeping them is called among the outputs
+N_SAMPLES = 512  # of Sobol' indices, a power of 2
 
 N_CANDIDATES = 1024  # of each round
 SPREADS = (0.3, 0.1, 0.03, 0.01, 0.003)  # of the rounds about the best candidates so far, in units of the box
@@ -105,6 +110,11 @@ class Outlook:
         value = sign * float(prediction.mean[0])
         return Forecast(space.decode(u)[0], value, (ends[0], ends[1]), float(np.prod(chances)))
 
+    def chance(self, U: FloatArray) -> FloatArray:
+        """Probability that all limits are kept at codes, (m,), as if they were independent."""
+        chances = [model.predict(U).cdf(0.0) for model in self._models[1:]]
+        return np.prod(chances, axis=0) if chances else np.ones(len(U))
+
     def _allowed(self, U: FloatArray) -> FloatArray:
         """Codes of points of the space that known constraints allow."""
         space, region = self._optimizer.space, self._optimizer.region
@@ -120,3 +130,35 @@ class Outlook:
         worst = means[:, 0].max() + 1.0
         ranks: FloatArray = np.where(excess > 0.0, worst + excess, means[:, 0])
         return ranks
+
+
+def importance_of_outputs(optimizer: Optimizer) -> dict[str, FloatArray]:
+    """Total Sobol' index of each parameter, (d,), for each output and for the probability of keeping all limits.
+
+    They are those of Gaussian processes of the outputs as they were recorded: the objective's first, and the
+    probability last, under the name `LIMITS`. An output that hardly varies, or that few runs have, is left out.
+    """
+    history, space = optimizer.history, optimizer.space
+    data, box = history.data, [(0.0, 1.0)] * history.data.U.shape[1]
+    rows = data.distinct
+
+    def totals(fun: Callable[[FloatArray], FloatArray]) -> FloatArray:
+        def of_shares(shares: FloatArray) -> FloatArray:
+            columns = [
+                [d.quantile(u) for u in row] for d, row in zip(space.dimensions, shares.tolist(), strict=True)
+            ]
+            return fun(np.asarray(space.encode(list(zip(*columns, strict=True)))))
+
+        return indices(of_shares, len(space), N_SAMPLES, 0)[1]
+
+    found = {}
+    for name in history.output_names:
+        given = [(data.evaluations[r].outputs or {}).get(name) for r in rows]
+        y = np.array([np.nan if value is None else value for value in given], dtype=np.float64)
+        known = np.isfinite(y)
+        if len(np.unique(y[known])) > 2:
+            model = fit_model(data.U[rows[known]], y[known], "gp", bounds=box, rng=0)
+            found[name] = totals(lambda U, model=model: model.predict(U).mean)  # type: ignore[misc]
+    if history.goals.limits:
+        found[LIMITS] = totals(Outlook(optimizer).chance)
+    return found

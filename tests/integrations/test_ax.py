@@ -23,7 +23,7 @@ from ax.generation_strategy.generation_strategy import GenerationStrategy
 from ax.generation_strategy.generator_spec import GeneratorSpec
 from ax.generation_strategy.transition_criterion import MinTrials
 
-from tcgp.integrations.ax import Parameters, TailCalibratedNode
+from tcgp.integrations.ax import AxParameters, TailCalibratedNode
 from tcgp.methods.portfolio import members_of
 from tcgp.region import Region
 from tcgp.space import Space
@@ -250,7 +250,7 @@ def test_constraints_on_steps_of_any_size_are_those_of_ax():
     shares = ChoiceParameter("share", ParameterType.FLOAT, [i / 10 for i in range(11)], is_ordered=True)
     sizes = ChoiceParameter("size", ParameterType.INT, [1, 2, 3, 5, 40], is_ordered=True)
     constraint = ParameterConstraint("10*share + size <= 7")
-    read = Parameters(SearchSpace([shares, sizes], [constraint]))
+    read = AxParameters(SearchSpace([shares, sizes], [constraint]))
     points = list(read.space.points())
     allowed = Region(read.space, read.constraints).allows(points)
     assert allowed.tolist() == [constraint.check(read.values_at(x)) for x in points]
@@ -259,7 +259,7 @@ def test_constraints_on_steps_of_any_size_are_those_of_ax():
 
 def test_rounding_to_digits_does_not_lead_across_a_parameter_constraint():
     parameters = [RangeParameter(name, ParameterType.FLOAT, 0.0, 1.0, digits=1) for name in "xy"]
-    read = Parameters(SearchSpace(parameters, [ParameterConstraint("x + y <= 0.55")]))
+    read = AxParameters(SearchSpace(parameters, [ParameterConstraint("x + y <= 0.55")]))
     region = Region(read.space, read.constraints)
     points = [read.values_at(x) for x in region.sample(200, np.random.default_rng(0))]
     assert all(point["x"] + point["y"] <= 0.55 for point in points)
@@ -297,7 +297,7 @@ def test_parameters_with_digits_are_never_repeated(log_scale):
     ],
 )
 def test_digits_leave_the_rounded_values_only(parameter, values):
-    read = Parameters(SearchSpace([parameter]))
+    read = AxParameters(SearchSpace([parameter]))
     points = list(read.space.points())
     assert [read.values_at(x)["x"] for x in points] == values
     assert [read.point_of({"x": value}) for value in values] == points
@@ -308,14 +308,14 @@ def test_digits_leave_the_rounded_values_only(parameter, values):
 
 @pytest.mark.parametrize("digits", [6, 20, 400])
 def test_fine_digits_leave_a_range(digits):
-    read = Parameters(SearchSpace([_rounded(0.1, 0.5, digits)]))
+    read = AxParameters(SearchSpace([_rounded(0.1, 0.5, digits)]))
     assert read.space == Space([(0.1, 0.5)])
 
 
 def test_constraints_on_rounded_values_are_those_of_ax():
     parameters = [RangeParameter(name, ParameterType.FLOAT, 0.0, 1.0, digits=1) for name in "xy"]
     constraint = ParameterConstraint("x + y <= 0.7")
-    read = Parameters(SearchSpace(parameters, [constraint]))
+    read = AxParameters(SearchSpace(parameters, [constraint]))
     points = list(read.space.points())
     allowed = Region(read.space, read.constraints).allows(points)
     assert allowed.tolist() == [constraint.check(read.values_at(x)) for x in points]
@@ -380,7 +380,7 @@ def test_what_cannot_be_handled_is_refused_with_a_sentence():
         client.get_next_trials(max_trials=1, fixed_parameters={"x": 0.25})
     parameters = [RangeParameter(name, ParameterType.FLOAT, 0.0, 1.0) for name in "xy"]
     with pytest.raises(UnsupportedError, match="no equality constraints"):
-        Parameters(SearchSpace(parameters, [ParameterConstraint(equality="x + y == 1")]))
+        AxParameters(SearchSpace(parameters, [ParameterConstraint(equality="x + y == 1")]))
     with pytest.raises(ValueError, match="method must be one of"):
         TailCalibratedNode(method="forest")
     with pytest.raises(UnsupportedError, match="call update_generator_state first"):

@@ -224,7 +224,7 @@ def test_a_point_is_known_to_others_before_the_trial_uses_it():
     study.optimize(_bowl, n_trials=8)
     first, second = study.ask(), study.ask()
     x = first.suggest_float("x", -2.0, 2.0)  # and y not yet
-    parameters = bridge.Parameters({name: FloatDistribution(-2.0, 2.0) for name in ("x", "y")})
+    parameters = bridge.OptunaParameters({name: FloatDistribution(-2.0, 2.0) for name in ("x", "y")})
     point = parameters.point_of(parameters.values_of(study.trials[8]))
     assert point[0] == x
     other = (second.suggest_float("x", -2.0, 2.0), second.suggest_float("y", -2.0, 2.0))
@@ -585,7 +585,7 @@ def test_steps_are_counted_exactly_to_both_ends():
 )
 def test_a_value_between_two_steps_is_at_neither(distribution, value):
     """Optuna evaluates an enqueued trial where it was enqueued, on a step or not."""
-    parameters = bridge.Parameters({"x": distribution})
+    parameters = bridge.OptunaParameters({"x": distribution})
     study = _study()
     study.enqueue_trial({"x": value})
     with warnings.catch_warnings():
@@ -735,7 +735,7 @@ def test_a_worker_killed_while_choosing_does_not_block_the_others(monkeypatch):
     alive, dead = study.ask(), study.ask()
     # The dead one had published whatever the other will choose, and had not settled.
     monkeypatch.setattr(TailCalibratedSampler, "seed_for", lambda sampler, trial: 5)
-    parameters = bridge.Parameters({"i": IntDistribution(0, 30)})
+    parameters = bridge.OptunaParameters({"i": IntDistribution(0, 30)})
     proposal, _ = study.sampler.propose_point(study, parameters, study.trials[:6], 5)
     log = bridge.TrialLog(study, dead._cached_frozen_trial)
     original = TailCalibratedSampler.settle

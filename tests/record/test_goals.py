@@ -229,7 +229,7 @@ def test_a_run_with_constraints_that_are_no_text_can_be_read(tmp_path: Path):
     for ask in (read.ask, lambda: read.ask(2), read.propose):
         with pytest.raises(JournalError, match=r"give them to tcgp\.Optimizer\.resume"):
             ask()
-    with pytest.raises(JournalError, match=r"has 1 constraints that are no text.*got 0"):
+    with pytest.raises(JournalError, match=r"has 1 constraints not given as text.*got 0"):
         Optimizer.resume(path)
     with Optimizer.resume(path, constraints=[lambda p: p["width"] <= p["height"]]) as resumed:
         x = resumed.ask()

@@ -70,7 +70,7 @@ def _parse_and_run(arguments: list[str]) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Carry out a command, and turn what the user can mend into one sentence."""
+    """Carry out a command, and turn what the user can fix into one sentence."""
     try:
         # Whoever tells a failure knows of it.
         with warnings_on_stderr(max_failures=0 if options.command == "tell" else MAX_FAILURES_TOLD):

@@ -352,7 +352,9 @@ def _add_tell(commands: Any) -> None:
     parser.add_argument("--x", metavar="JSON", help="parameters of a point that was not asked for")
     parser.add_argument("--failed", metavar="REASON", help="the run failed, and why")
     parser.add_argument(
-        "--correct", action="store_true", help="put right what was told of the point; the journal keeps both"
+        "--correct",
+        action="store_true",
+        help="correct what was reported of the point; the journal keeps both",
     )
     parser.add_argument(
         "--took",

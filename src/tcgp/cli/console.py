@@ -54,7 +54,7 @@ def prepare_streams() -> None:
 
 
 class UsageError(Exception):
-    """Something that the user can mend; the message is one sentence that says how."""
+    """Something that the user can fix; the message is one sentence that says how."""
 
 
 def show(line: str) -> None:

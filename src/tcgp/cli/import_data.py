@@ -85,7 +85,9 @@ def _check(item: _Run, optimizer: Optimizer, found: _Found) -> None:
     except ValueError as error:
         found.problems.append(f"{item.label}: {error}")
         return
-    if evaluation.failed and item.reason is None:  # a run that went well is no failure for want of an output
+    if (
+        evaluation.failed and item.reason is None
+    ):  # a run that went well has not failed because an output is missing
         found.problems.append(f"{item.label}: {evaluation.reason}")
         return
     known = history.find_near(x) or history.find_outside(x)

@@ -20,7 +20,7 @@ from tcgp.goals import Goals, parameter_names
 from tcgp.optimizer import Settings
 from tcgp.programs import Deck, Objective, Simulator, Template, find_program
 from tcgp.record.settings import check_maximizer, split_constraints, wanted_outputs
-from tcgp.running.arguments import Limits, point_of_row
+from tcgp.running.arguments import StopRules, point_of_row
 from tcgp.running.retries import Retries
 from tcgp.space import Categorical, Dimension, Integer, Point, Real, Space
 
@@ -275,7 +275,7 @@ def load_spec(path: str) -> Spec:
     Raises
     ------
     UsageError
-        One sentence with the file, the key and the mend.
+        One sentence with the file, the key and the way out.
     """
     content = _read(Path(path))
     try:
@@ -337,7 +337,7 @@ def spec_of(path: Path, content: Mapping[str, Any]) -> Spec:
         scheduler=scheduler,
         target=_target(content, settings.goals(space)),
         max_time=_duration(content, "max_time"),
-        max_failures=Limits(1, max_failures=content.get("max_failures")).max_failures,
+        max_failures=StopRules(1, max_failures=content.get("max_failures")).max_failures,
         retries=_retries(content),
         stopping=_stopping(content),
         x0=x0,
@@ -361,7 +361,7 @@ def _space(table: object) -> Space:
 
 
 def dimension_of(name: str, item: object) -> Dimension:
-    """The dimension that a line of [parameters] describes; ValueError with the mend if there is none."""
+    """The dimension that a line of [parameters] describes; ValueError with the way out if there is none."""
     label = f"parameter {name!r}"
     if not name or set(name) & set("{}\0") or name == "spec_dir":
         raise ValueError(f"{label} needs another name: one without braces, and not 'spec_dir'")
@@ -613,7 +613,7 @@ def _stopping(content: Mapping[str, Any]) -> dict[str, Any]:
     given = {key: content[key] for key in STOPPING if key in content}
     if given.get("confirm") and not content.get("noise"):
         raise ValueError("'confirm' needs 'noise': exact values need no repeats")
-    Limits(1, **given)
+    StopRules(1, **given)
     return given
 
 
@@ -666,7 +666,7 @@ def _target(content: Mapping[str, Any], goals: Goals) -> float | dict[str, float
     """What ends the run once it is reached: a number, or of several objectives one for each."""
     table = content.get("target")
     target = dict(table) if isinstance(table, Mapping) else _number(content, "target")
-    Limits(1, target=target).check_goals(goals)
+    StopRules(1, target=target).check_goals(goals)
     return target
 
 

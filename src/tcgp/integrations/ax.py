@@ -153,7 +153,7 @@ class TailCalibratedNode(ExternalGenerationNode):
         self.epsilon = epsilon
         self.state = state
         self.trace = list(trace or [])
-        self._parameters: Parameters | None = None
+        self._parameters: AxParameters | None = None
         self._n_limits = 0
         self.evaluations: list[Evaluation] = []
         self._unanswered: list[Point] = []
@@ -178,7 +178,7 @@ class TailCalibratedNode(ExternalGenerationNode):
         """Read the experiment: evaluated points, failures, and points without a value (yet)."""
         sign, metric = _objective(experiment)
         limits = _limits(experiment)
-        parameters = Parameters(experiment.search_space)
+        parameters = AxParameters(experiment.search_space)
         means: dict[tuple[int, str], dict[str, float]] = {}
         for row in data.df.itertuples():
             means.setdefault((row.trial_index, row.arm_name), {})[row.metric_name] = row.mean
@@ -238,7 +238,7 @@ class TailCalibratedNode(ExternalGenerationNode):
 CORE_DECODER_REGISTRY["TailCalibratedNode"] = TailCalibratedNode
 
 
-class Parameters(_host.Parameters):
+class AxParameters(_host.Parameters):
     """An Ax search space as a `Space`: choices and steps are numbered, fixed and derived parameters are omitted."""
 
     def __init__(self, search_space: SearchSpace) -> None:

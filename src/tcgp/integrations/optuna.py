@@ -189,7 +189,7 @@ class TailCalibratedSampler(BaseSampler):
         if not search_space:
             return {}
         with turn:
-            return self._choose(study, trial, Parameters(search_space))
+            return self._choose(study, trial, OptunaParameters(search_space))
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
@@ -221,7 +221,7 @@ class TailCalibratedSampler(BaseSampler):
             np.random.SeedSequence(self._seed, spawn_key=(trial.number,)).generate_state(1, np.uint64)[0]
         )
 
-    def _choose(self, study: Study, trial: FrozenTrial, parameters: Parameters) -> dict[str, Any]:
+    def _choose(self, study: Study, trial: FrozenTrial, parameters: OptunaParameters) -> dict[str, Any]:
         """Return parameter values that no other trial has, unless repeating them is worth more or none are left."""
         log = TrialLog(study, trial)
         seed = self.seed_for(trial)
@@ -245,7 +245,7 @@ class TailCalibratedSampler(BaseSampler):
         return parameters.values_at(proposal.x)
 
     def propose_point(
-        self, study: Study, parameters: Parameters, others: Sequence[FrozenTrial], seed: int
+        self, study: Study, parameters: OptunaParameters, others: Sequence[FrozenTrial], seed: int
     ) -> tuple[Proposal, dict[str, Any] | None]:
         """Propose a point, given the other trials; return it with the new state of the model.
 
@@ -293,7 +293,7 @@ class TailCalibratedSampler(BaseSampler):
             proposal = again
         return proposal, new and {"names": names, "told": len(evaluations), **new}
 
-    def settle(self, study: Study, trial: FrozenTrial, parameters: Parameters, x: Point) -> bool:
+    def settle(self, study: Study, trial: FrozenTrial, parameters: OptunaParameters, x: Point) -> bool:
         """Return whether the point may be kept, because no other trial has it.
 
         Two workers may choose the same point at the same time. Each publishes its choice before it calls this method,
@@ -344,7 +344,7 @@ class TailCalibratedSampler(BaseSampler):
                 log.show(f"tcgp:{names.get(name, name)}", value)
 
 
-class Parameters(_host.Parameters):
+class OptunaParameters(_host.Parameters):
     """A search space of Optuna as a `Space`; steps and choices are represented by their index."""
 
     def __init__(self, search_space: Mapping[str, BaseDistribution]) -> None:

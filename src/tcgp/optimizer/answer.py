@@ -12,7 +12,7 @@ import numpy as np
 from tcgp.record.evaluation import Evaluation
 
 if TYPE_CHECKING:
-    from tcgp.optimizer.known import Known
+    from tcgp.optimizer.view import RunView
     from tcgp.search.acquisition import Models
 
 __all__ = ["LEVEL", "Answer"]
@@ -49,7 +49,7 @@ class Answer:
     feasible: bool = False
 
     @classmethod
-    def of(cls, known: Known) -> Answer:
+    def of(cls, known: RunView) -> Answer:
         """What a run knows so far."""
         models, data = known.smoothed, known.history.data
         if models is None:

@@ -19,7 +19,7 @@ from tcgp._arrays import is_table
 from tcgp._text import plain, with_hints
 from tcgp._typing import RandomState
 from tcgp.goals import NOT_FINITE, Noise, describe_point, parameter_names
-from tcgp.optimizer.known import Known, atomic
+from tcgp.optimizer.view import RunView, atomic
 from tcgp.record.computing import computing, say_what_differs
 from tcgp.record.events import Asked, Corrected, Enqueued, Event, GoalsChanged, Retry, SpaceChanged
 from tcgp.record.file import check_not_rescued
@@ -52,7 +52,7 @@ __all__ = ["Optimizer"]
 logger = logging.getLogger("tcgp")
 
 
-class Optimizer(Known):
+class Optimizer(RunView):
     """Bayesian optimization of an expensive, deterministic function, by ask and tell.
 
     Algorithm 1 of the paper: after an initial design, each point maximizes the criterion of a model fitted to
@@ -180,7 +180,7 @@ class Optimizer(Known):
 
     def _begin(self, streams: Streams, history: History, constraints: Sequence[Any]) -> None:
         self.history, self._streams = history, streams
-        self._constraints = list(constraints)  # those that are no text
+        self._constraints = list(constraints)  # those not given as text
         self._use(self._new_proposer(history.space, history.settings))
         self.campaign: str | None = uuid.uuid4().hex
         self._n_missing = 0  # constraints that a journal has not kept
@@ -221,7 +221,7 @@ class Optimizer(Known):
             Whether `ask` first offers again the points that were asked and never told, in order. False leaves
             them pending, for evaluations that still run elsewhere.
         constraints : sequence
-            The constraints of the run that are no text, which a journal cannot keep.
+            The constraints of the run that are not given as text, which a journal cannot keep.
         space : Space, or what `Space` takes, optional
             Other bounds, or fixed values, for the same parameters: see `change_space`.
 
@@ -254,7 +254,7 @@ class Optimizer(Known):
     def read(cls, journal: str | os.PathLike[str]) -> Optimizer:
         """The optimizer that a journal records, to look at, also while another process writes to it.
 
-        It has no journal: what it is told is kept nowhere. If the run has constraints that are no text, which its
+        It has no journal: what it is told is not recorded. If the run has constraints not given as text, which its
         journal cannot keep, the optimizer looks at the run without them, and refuses to ask.
         """
         campaign = read_campaign(journal)
@@ -437,7 +437,7 @@ class Optimizer(Known):
         reason: str | Mapping[str, str] | None = None,
         seconds: float | None = None,
     ) -> None:
-        """Put right what was told of a point: another value, a value instead of a failure, the reverse, or details.
+        """Correct what was reported of a point: another value, a value instead of a failure, the reverse, or details.
 
         The journal keeps what was told before, and so does ``history.corrections``. The model is fitted afresh.
 
@@ -677,13 +677,13 @@ def _new_journal(path: str | os.PathLike[str]) -> Journal:
 
 
 def _constraints_not_kept(campaign: Campaign) -> int:
-    """Number of the constraints of a run that are no text."""
+    """Number of the constraints of a run that are not given as text."""
     return int(campaign.header.get("constraints_not_kept", 0))
 
 
 def _not_kept(n: int, end: str = "") -> JournalError:
     return JournalError(
-        f"the run has {n} constraints that are no text, which its journal cannot keep: give them to "
+        f"the run has {n} constraints not given as text, which its journal cannot keep: give them to "
         f"tcgp.Optimizer.resume(journal, constraints=[...]){end}"
     )
 

@@ -18,7 +18,7 @@ __all__ = ["Evaluation", "Proposal"]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A point and what came of it: a value, or the reason why there is none.
+    """A point and its outcome: a value, or the reason why there is none.
 
     Attributes
     ----------

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tcgp._files import short_name, sync_directory
 
-__all__ = ["JournalError", "JournalInUse", "JournalRescued", "KeptFile", "check_not_rescued", "is_in_use"]
+__all__ = ["GuardedFile", "JournalError", "JournalInUse", "JournalRescued", "check_not_rescued", "is_in_use"]
 
 logger = logging.getLogger("tcgp")
 
@@ -41,7 +41,7 @@ class JournalRescued(JournalError):
     """A journal that was changed by someone else while it was open: it goes on in a file beside it."""
 
 
-class KeptFile:
+class GuardedFile:
     """An open file to which bytes are appended, each time synced to disk.
 
     A file opened a second time in the same process passes to the one who opened it last; the earlier object refuses to
@@ -342,7 +342,7 @@ def _locked_soon(fd: int) -> bool:
     return locked
 
 
-_HELD: weakref.WeakValueDictionary[tuple[int, int], KeptFile] = weakref.WeakValueDictionary()
+_HELD: weakref.WeakValueDictionary[tuple[int, int], GuardedFile] = weakref.WeakValueDictionary()
 
 
 def _identity(status: os.stat_result) -> tuple[int, int]:

@@ -24,7 +24,7 @@ from typing import Any
 
 from tcgp._files import read_regular
 from tcgp._text import plain
-from tcgp.record.file import JournalError, JournalInUse, JournalRescued, KeptFile
+from tcgp.record.file import GuardedFile, JournalError, JournalInUse, JournalRescued
 
 __all__ = [
     "FORMAT",
@@ -66,7 +66,7 @@ class Journal:
     """An open journal, locked against other processes.
 
     A journal opened a second time in the same process passes to the one who opened it last. A journal that someone
-    else changes goes on in a rescue file beside it, a journal in its own right: see ``KeptFile``.
+    else changes goes on in a rescue file beside it, a journal in its own right: see ``GuardedFile``.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class Journal:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._file = KeptFile(check_path("journal", path))
+        self._file = GuardedFile(check_path("journal", path))
         try:
             self.record = self._read_and_repair()
         except BaseException:

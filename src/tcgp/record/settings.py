@@ -62,7 +62,7 @@ class Settings:
         Of several objectives, those that are maximized.
     reference : mapping or None
     noise : bool, float or mapping
-        As in `tcgp.Optimizer`. Constraints that are no text are not settings: a journal cannot keep them.
+        As in `tcgp.Optimizer`. Constraints not given as text are not settings: a journal cannot keep them.
 
     Examples
     --------

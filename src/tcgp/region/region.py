@@ -11,11 +11,11 @@ import numpy as np
 from tcgp._threads import cached_property
 from tcgp._typing import BoolArray, FloatArray, IntArray
 from tcgp.expressions import Constraint
+from tcgp.region.allowed import AllowedPoints, find_allowed_points
 from tcgp.region.checks import Check, Numbers, Predicate, as_checks, slope
-from tcgp.region.cloud import Cloud, find_cloud
 from tcgp.region.conflicts import describe_closest, join, smallest_conflict
 from tcgp.region.polytope import Polytope, linear_rows
-from tcgp.region.tables import Table, table_of_codes, table_of_points, table_of_shares
+from tcgp.region.tables import Columns, table_of_codes, table_of_points, table_of_shares
 from tcgp.space import ENUMERABLE, Integer, Point, Real, Space, parameter_names
 
 __all__ = ["EmptyRegionError", "Region"]
@@ -216,7 +216,7 @@ class Region:
         """``n`` points, spread uniformly over the allowed part of the unit cube.
 
         They are drawn by rejection where that is efficient. Otherwise a cloud of points is found once, the same for
-        every sample, and moved at random: see `tcgp.region.cloud`.
+        every sample, and moved at random: see `tcgp.region.allowed`.
 
         Raises
         ------
@@ -269,7 +269,7 @@ class Region:
         """Whether some constraints are computed point by point."""
         return bool(self._numbers or self._predicates)
 
-    def _holds(self, table: Table, m: int) -> BoolArray:
+    def _holds(self, table: Columns, m: int) -> BoolArray:
         """Where all the expressions are within their limits."""
         allowed = np.ones(m, dtype=bool)
         for constraint in self._expressions:
@@ -285,9 +285,9 @@ class Region:
         return [point for point, good in zip(points, self.allows(points), strict=True) if good]
 
     @cached_property
-    def _search(self) -> tuple[Cloud | None, FloatArray]:
+    def _search(self) -> tuple[AllowedPoints | None, FloatArray]:
         """Points of the allowed part, if any are found, and the one that comes closest to it."""
-        return find_cloud(
+        return find_allowed_points(
             self._violation,
             len(self.space),
             linear=Polytope(*linear_rows(self.space, self._linear)[:2]) if self._linear else None,
@@ -297,7 +297,7 @@ class Region:
         )
 
     @cached_property
-    def _cloud(self) -> Cloud:
+    def _cloud(self) -> AllowedPoints:
         """The points that were found, without those that only rounding allows."""
         cloud, closest = self._search
         shares = (
@@ -305,7 +305,7 @@ class Region:
         )
         if cloud is None or not len(shares):
             raise EmptyRegionError(f"constraints: {self._why_empty(closest)}")
-        return Cloud(shares, cloud.acceptance)
+        return AllowedPoints(shares, cloud.acceptance)
 
     @cached_property
     def _real(self) -> dict[str, Real]:

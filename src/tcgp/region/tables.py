@@ -16,12 +16,12 @@ import numpy as np
 from tcgp._typing import FloatArray, IntArray
 from tcgp.space import Categorical, Dimension, Integer, Point, Real, Space, parameter_names
 
-__all__ = ["Table", "table_of_codes", "table_of_points", "table_of_shares", "value_range"]
+__all__ = ["Columns", "table_of_codes", "table_of_points", "table_of_shares", "value_range"]
 
-Table: TypeAlias = dict[str, FloatArray]  # a column for each parameter whose values are numbers
+Columns: TypeAlias = dict[str, FloatArray]  # a column for each parameter whose values are numbers
 
 
-def table_of_points(space: Space, points: Sequence[Point]) -> Table:
+def table_of_points(space: Space, points: Sequence[Point]) -> Columns:
     """Values of points."""
     named = enumerate(zip(parameter_names(space), space.dimensions, strict=True))
     return {
@@ -31,7 +31,7 @@ def table_of_points(space: Space, points: Sequence[Point]) -> Table:
     }
 
 
-def table_of_shares(space: Space, shares: FloatArray) -> Table:
+def table_of_shares(space: Space, shares: FloatArray) -> Columns:
     """Values at shares of the ranges, of shape (m, len(space)): see `Space.from_unit`."""
     table = {}
     for i, (name, dimension) in enumerate(zip(parameter_names(space), space.dimensions, strict=True)):
@@ -44,7 +44,7 @@ def table_of_shares(space: Space, shares: FloatArray) -> Table:
     return table
 
 
-def table_of_codes(space: Space, codes: FloatArray) -> Table:
+def table_of_codes(space: Space, codes: FloatArray) -> Columns:
     """Values at codes, of shape (m, space.dim): see `Space.decode`."""
     table, start = {}, 0
     for name, dimension in zip(parameter_names(space), space.dimensions, strict=True):

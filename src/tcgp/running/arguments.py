@@ -18,19 +18,19 @@ from tcgp.record.history import Evaluation, History
 from tcgp.record.settings import check_positive_integer, check_seed
 from tcgp.space import Point, Space
 
-__all__ = ["Given", "Limits", "point_of_row"]
+__all__ = ["FirstPoints", "StopRules", "point_of_row"]
 
 LEAST_FOR_A_SHARE = 10  # evaluations before a share of failures says anything
 
 
 @dataclass(frozen=True)
-class Limits:
+class StopRules:
     """When to stop: arguments of `tcgp.minimize`.
 
     Examples
     --------
-    >>> from tcgp.running.arguments import Limits
-    >>> Limits(20, target="low")
+    >>> from tcgp.running.arguments import StopRules
+    >>> StopRules(20, target="low")
     Traceback (most recent call last):
         ...
     ValueError: target must be a number or None, got 'low'
@@ -83,8 +83,8 @@ class Limits:
         --------
         >>> from tcgp import Space
         >>> from tcgp.goals import Goals
-        >>> from tcgp.running.arguments import Limits
-        >>> Limits(20, target=3.0).check_goals(Goals(Space([(0, 1)]), ["mass", "deflection"]))
+        >>> from tcgp.running.arguments import StopRules
+        >>> StopRules(20, target=3.0).check_goals(Goals(Space([(0, 1)]), ["mass", "deflection"]))
         Traceback (most recent call last):
             ...
         ValueError: target must be a mapping from objectives ('mass', 'deflection') to numbers, got 3.0
@@ -121,8 +121,8 @@ class Limits:
 
         Examples
         --------
-        >>> from tcgp.running.arguments import Limits
-        >>> Limits(20, max_failures=2).allows(2, 3), Limits(20, max_failures=0.5).allows(6, 10)
+        >>> from tcgp.running.arguments import StopRules
+        >>> StopRules(20, max_failures=2).allows(2, 3), StopRules(20, max_failures=0.5).allows(6, 10)
         (True, False)
         """
         if self.max_failures is None:
@@ -145,7 +145,7 @@ def _check_max_failures(value: object) -> None:
 
 
 @dataclass(frozen=True)
-class Given:
+class FirstPoints:
     """Points that the user wants evaluated or, with values, has evaluated.
 
     Attributes
@@ -158,7 +158,7 @@ class Given:
     values: list[Any] | None
 
     @classmethod
-    def of(cls, space: Space, x0: object, y0: object, goals: Goals | None = None) -> Given:
+    def of(cls, space: Space, x0: object, y0: object, goals: Goals | None = None) -> FirstPoints:
         """The points and values of the arguments ``x0`` and ``y0`` of `tcgp.minimize`."""
         if x0 is None:
             if y0 is not None:

@@ -56,7 +56,7 @@ class Terminated(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of an evaluation, and how long it took.
+    """Outcome of an evaluation, and how long it took.
 
     Attributes
     ----------
@@ -347,7 +347,7 @@ class Executor:
                 self._collect(*self._done.get_nowait())
 
     def _collect(self, number: int, future: Any) -> None:
-        """Note what came of an evaluation; nothing if the executor gave it up, which says nothing about the point."""
+        """Keep the outcome of an evaluation; nothing if the executor gave it up, which says nothing about the point."""
         del self._futures[number]
         try:
             outcome = _as_outcome(future.result())
@@ -422,7 +422,7 @@ class Processes:
             self._give_up(number)
 
     def _collect(self, number: int) -> None:
-        """Note what came of an evaluation, or that it was interrupted."""
+        """Keep the outcome of an evaluation, or that it was interrupted."""
         worker = self._busy.pop(number)
         try:
             outcome: Outcome | None = worker.connection.recv()

@@ -24,7 +24,7 @@ from tcgp.record.history import Evaluation, History, SpaceExhausted
 from tcgp.record.journal import JournalError, check_path, held_back, uninterrupted
 from tcgp.record.settings import Settings, split_constraints, wanted_outputs
 from tcgp.record.streams import Streams
-from tcgp.running.arguments import Given, Limits
+from tcgp.running.arguments import FirstPoints, StopRules
 from tcgp.running.crews import (
     AdoptingCrew,
     Crew,
@@ -169,7 +169,7 @@ def minimize(
         `concurrent.futures` executor, a Dask client, an MPI pool), or a callable like `map`, which is given
         batches; or a crew such as `tcgp.programs.ProgramCrew`, which is closed in the end.
     journal : str or os.PathLike, optional
-        File that keeps every evaluation. If it exists, the run it tells of is continued; the bounds may have changed,
+        File that keeps every evaluation. If it exists, the run it records is continued; the bounds may have changed,
         see `Optimizer.change_space`.
     progress : bool
         Whether to show a progress bar: on standard error, or in a notebook through tqdm if that is installed.
@@ -249,7 +249,7 @@ def minimize(
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {plain(callback)}")
     space = Space(bounds)
-    limits = Limits(
+    rules = StopRules(
         n_evals,
         target,
         max_time,
@@ -276,8 +276,8 @@ def minimize(
     if confirm and not noise:
         raise ValueError(f"confirm needs noise: exact values need no repeats, got confirm={plain(confirm)}")
     goals = wanted.goals(space)
-    limits.check_goals(goals)
-    given = Given.of(space, x0, y0, goals)
+    rules.check_goals(goals)
+    given = FirstPoints.of(space, x0, y0, goals)
     _check_allowed(
         given, Proposer(space, wanted, History(space, wanted), Streams(0), [*goals.known, *others])
     )
@@ -292,13 +292,13 @@ def minimize(
         optimizer.hold()
         given.give(optimizer)
         if stop_when_share_below is not None:
-            optimizer.trace_share_below(limits.improvement)
+            optimizer.trace_share_below(rules.improvement)
         reporter = None if report is None else _reporter(report, optimizer, n_evals)
         crew = crew_for(workers, fun, n_parallel, timeout)
         if isinstance(crew, AdoptingCrew):
             crew.serve(optimizer.campaign)
         watchers = _Watchers(optimizer, callback, progress, n_evals, reporter, crew.capacity)
-        return _result(_Loop(optimizer, crew, limits, watchers, again))
+        return _result(_Loop(optimizer, crew, rules, watchers, again))
     except BaseException:
         optimizer.close()
         raise
@@ -351,7 +351,7 @@ class _Loop:
     points : dict
         Points being evaluated, by the number of their proposal.
     outcomes : deque
-        What came of evaluations, not yet told.
+        Outcomes of evaluations, not yet reported.
     resting : dict
         When to try again what failed for a reason outside the point, by number.
     stuck : (Status, str) or None
@@ -361,9 +361,9 @@ class _Loop:
     """
 
     def __init__(
-        self, optimizer: Optimizer, crew: Crew, limits: Limits, watchers: _Watchers, retries: Retries | None
+        self, optimizer: Optimizer, crew: Crew, rules: StopRules, watchers: _Watchers, retries: Retries | None
     ) -> None:
-        self.optimizer, self.crew, self.limits, self.watchers = optimizer, crew, limits, watchers
+        self.optimizer, self.crew, self.rules, self.watchers = optimizer, crew, rules, watchers
         self.points: dict[int, Point] = {}
         self.outcomes: deque[tuple[int, Outcome]] = deque()
         self.resting: dict[int, float] = {}
@@ -375,7 +375,7 @@ class _Loop:
         )  # evaluations that ended normally without a value, seen by this process
         self._missing: set[str] = set()  # outputs without a value that were spoken of
         self._raised: set[str] = set()  # kinds of exceptions whose traceback was logged
-        self._end = math.inf if limits.max_time is None else time.monotonic() + limits.max_time
+        self._end = math.inf if rules.max_time is None else time.monotonic() + rules.max_time
 
     def close(self) -> None:
         """End what still runs, let nobody wait for news, and release the journal."""
@@ -390,7 +390,7 @@ class _Loop:
         status: Status | None = None  # once set, nothing new is started
         self._adopt()
         while True:
-            if _reached(self.optimizer, self.limits.target):
+            if _reached(self.optimizer, self.rules.target):
                 return Status.TARGET
             status = self._hopeless() if status is None else status
             self._try_again()
@@ -479,7 +479,7 @@ class _Loop:
         no_objective = isinstance(outcome.value, Mapping) and self.optimizer.history.goals.objective is None
         if is_unread and (no_objective or reason.startswith(SEVERAL_VALUES)):
             self.stuck = Status.UNREAD, f"{MESSAGES[Status.UNREAD]}: {reason}"
-        elif n >= N_ALIKE and self.limits.max_failures is None:
+        elif n >= N_ALIKE and self.rules.max_failures is None:
             way = f"{reason}; max_failures says how many may fail"
             if is_unread:
                 ended = f"the first {n} evaluations ended normally, without a value"
@@ -498,7 +498,7 @@ class _Loop:
         if self.stuck is not None:
             return self.stuck[0]
         asked = [e for e in self.optimizer.history.evaluations if e.id is not None]
-        allowed = self.limits.allows(sum(e.failed for e in asked), len(asked))
+        allowed = self.rules.allows(sum(e.failed for e in asked), len(asked))
         return None if allowed else Status.FAILURES
 
     def _evaluation(self, number: int, outcome: Outcome) -> Evaluation:
@@ -516,18 +516,18 @@ class _Loop:
 
     def _start_one(self) -> Status | None:
         """Start the next evaluation, or say why there is none."""
-        if self.optimizer.history.n_done + len(self.points) >= self.limits.n_evals:
+        if self.optimizer.history.n_done + len(self.points) >= self.rules.n_evals:
             return Status.BUDGET
-        if not self.optimizer.reoffered and _is_stalled(self.optimizer, self.limits):
+        if not self.optimizer.reoffered and _is_stalled(self.optimizer, self.rules):
             return Status.PATIENCE
         try:
             begun = self.optimizer.history.n_done + len(self.points)
-            confirms = begun >= self.limits.n_evals - self.limits.confirm
+            confirms = begun >= self.rules.n_evals - self.rules.confirm
             proposal = self.optimizer.propose(repeat=confirms)
         except SpaceExhausted as error:
             self.exhausted = str(error)
             return Status.EXHAUSTED
-        if proposal.trace is not None and _without_share(self.optimizer, self.limits):
+        if proposal.trace is not None and _without_share(self.optimizer, self.rules):
             return Status.NO_SHARE
         self.points[proposal.id] = proposal.x
         self._submit(proposal.id)
@@ -605,8 +605,8 @@ def _ending(loop: _Loop, status: Status, detail: str, left: list[int]) -> str:
     given_up = set(loop.points) - set(left) - set(loop.resting)
     if given_up:
         detail += f"; evaluations under way and given up: {len(given_up)}"
-    limits = {name: plain(value) for name, value in vars(loop.limits).items()}
-    message = MESSAGES[status].format(**limits, by=loop.limits.by, exhausted=loop.exhausted)
+    values = {name: plain(value) for name, value in vars(loop.rules).items()}
+    message = MESSAGES[status].format(**values, by=loop.rules.by, exhausted=loop.exhausted)
     if loop.stuck is not None and loop.stuck[0] == status:
         message = loop.stuck[1]
     return message + detail
@@ -704,7 +704,7 @@ class _Watchers:
             self._reporter.close(self.message)
 
 
-def _check_allowed(given: Given, proposer: Proposer) -> None:
+def _check_allowed(given: FirstPoints, proposer: Proposer) -> None:
     """Refuse points to evaluate that violate a known constraint."""
     for point in given.points if given.values is None else ():
         proposer.check_allowed(point)
@@ -731,14 +731,14 @@ def _reached(optimizer: Optimizer, target: float | Mapping[str, float] | None) -
     return bool((data.Y[data.feasible, : len(ends)] <= ends).all(axis=1).any())
 
 
-def _without_share(optimizer: Optimizer, limits: Limits) -> bool:
+def _without_share(optimizer: Optimizer, rules: StopRules) -> bool:
     """Whether the share that promises an improvement is below the limit, for every member of a portfolio in turn."""
-    limit, turns = limits.stop_when_share_below, len(turns_of(optimizer.surrogates[0].method))
+    limit, turns = rules.stop_when_share_below, len(turns_of(optimizer.surrogates[0].method))
     return limit is not None and shares_below(optimizer.trace, limit, turns)
 
 
-def _is_stalled(optimizer: Optimizer, limits: Limits) -> bool:
+def _is_stalled(optimizer: Optimizer, rules: StopRules) -> bool:
     """Whether the best value has not improved for as long as patience lasts."""
-    if limits.patience is None:
+    if rules.patience is None:
         return False
-    return n_without_improvement(optimizer.history, limits.improvement) >= limits.patience
+    return n_without_improvement(optimizer.history, rules.improvement) >= rules.patience

@@ -158,7 +158,7 @@ def _on_this_machine(tasks: list[Task], jobs: int) -> Iterator[Attempt]:
                 yield from parallel(joblib.delayed(attempt)(task) for task in tasks)
             except loky.TerminatedWorkerError as error:
                 raise ExperimentError(
-                    "a worker process was killed, perhaps for want of memory: the results so far are kept; "
+                    "a worker process was killed, probably out of memory: the results so far are kept; "
                     "give the same command again, with fewer --jobs"
                 ) from error
 
@@ -178,7 +178,7 @@ def _on_dask(tasks: list[Task], address: str) -> tuple[int, Iterator[Attempt]]:
     def attempts() -> Iterator[Attempt]:
         with client:
             # Not pure: two tasks are the same only if their files are, and that is settled already. A task
-            # whose worker dies is given to another; it may be met with several dying workers on a bad day.
+            # whose worker dies is given to another; with bad luck it meets several dying workers.
             futures = client.map(_attempt_alone, tasks, pure=False, retries=2)
             asked = {future.key: task for future, task in zip(futures, tasks, strict=True)}
             for future in distributed.as_completed(futures, loop=client.loop):

@@ -16,7 +16,7 @@ import numpy as np
 from tcgp._typing import FloatArray
 from tcgp.region.polytope import Polytope
 
-__all__ = ["Cloud", "find_cloud"]
+__all__ = ["AllowedPoints", "find_allowed_points"]
 
 ENOUGH = 0.25  # share of the points wanted that rejection must find, or subset simulation takes over
 CHUNK = (8, 64)  # first and largest number of points drawn at once, for each point wanted
@@ -28,7 +28,7 @@ N_SWEEPS = 10  # of Metropolis moves between a cloud and a sample made from it
 
 
 @dataclass(frozen=True)
-class Cloud:
+class AllowedPoints:
     """Points spread uniformly over the allowed part of the unit cube.
 
     Attributes
@@ -41,7 +41,7 @@ class Cloud:
     shares: FloatArray
     acceptance: float
 
-    def move(self, violation: Callable[[FloatArray], FloatArray], rng: np.random.Generator) -> Cloud:
+    def move(self, violation: Callable[[FloatArray], FloatArray], rng: np.random.Generator) -> AllowedPoints:
         """Points as uniform as these, and elsewhere."""
         from tcgp.sampling import particles  # loads SciPy
 
@@ -54,7 +54,7 @@ class Cloud:
         return replace(self, shares=moved.points)
 
 
-def find_cloud(
+def find_allowed_points(
     violation: Callable[[FloatArray], FloatArray],
     dim: int,
     *,
@@ -62,7 +62,7 @@ def find_cloud(
     max_draws: int,
     linear: Polytope | None,
     rest: Callable[[FloatArray], FloatArray],
-) -> tuple[Cloud | None, FloatArray]:
+) -> tuple[AllowedPoints | None, FloatArray]:
     """Points of the unit cube where a violation is zero; always the same ones.
 
     Parameters
@@ -81,7 +81,7 @@ def find_cloud(
 
     Returns
     -------
-    cloud : Cloud or None
+    cloud : AllowedPoints or None
         None if no point was found.
     closest : array of shape (dim,)
         The point with the smallest violation that was seen.
@@ -89,7 +89,7 @@ def find_cloud(
     rng = np.random.default_rng(0)
     shares, values, n_allowed, n_draws = _reject(violation, dim, n_points, max_draws, rng)
     if n_allowed >= ENOUGH * n_points:
-        return Cloud(shares[:n_allowed], n_allowed / n_draws), shares[0]
+        return AllowedPoints(shares[:n_allowed], n_allowed / n_draws), shares[0]
     if linear is not None:
         start = linear.sample(n_points, rng)
         if start is not None:
@@ -128,7 +128,7 @@ def _descend(
     shares: FloatArray,
     values: FloatArray,
     rng: np.random.Generator,
-) -> tuple[Cloud | None, FloatArray]:
+) -> tuple[AllowedPoints | None, FloatArray]:
     """Subset simulation from points that are uniform where the violation is below the largest of the values."""
     from tcgp.sampling import particles
 
@@ -138,7 +138,7 @@ def _descend(
     level = float(values.max())
     for _ in range(MAX_LEVELS):
         if level == 0.0:
-            return Cloud(np.unique(cloud.points, axis=0), 0.0), closest
+            return AllowedPoints(np.unique(cloud.points, axis=0), 0.0), closest
         last, level = level, _next_level(cloud.features, level)
         if not level < last * (1.0 - STANDSTILL):
             break

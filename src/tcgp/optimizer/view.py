@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from tcgp.region import Region
     from tcgp.search.acquisition import Models
 
-__all__ = ["Known", "atomic"]
+__all__ = ["RunView", "atomic"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
-K = TypeVar("K", bound="Known")
+K = TypeVar("K", bound="RunView")
 
 
 def atomic(method: Callable[Concatenate[K, P], R]) -> Callable[Concatenate[K, P], R]:
@@ -42,7 +42,7 @@ def atomic(method: Callable[Concatenate[K, P], R]) -> Callable[Concatenate[K, P]
     return locked
 
 
-class Known:
+class RunView:
     """The part of an `Optimizer` that looks at the run and changes nothing."""
 
     history: History

@@ -197,11 +197,15 @@ class History:
                 self._told.append(evaluation)
                 self._add_evaluation(evaluation)
             case Corrected(evaluation):
-                told = ((e.x, e.id) for e in self._seen)
-                row = next(i for i, key in enumerate(told) if key == (evaluation.x, evaluation.id))
-                self.corrections.append(Correction(self._seen[row], evaluation))
+                keys = ((e.x, e.id) for e in self._seen)
+                row = next(i for i, key in enumerate(keys) if key == (evaluation.x, evaluation.id))
+                before, self._seen[row] = self._seen[row], evaluation
+                self.corrections.append(Correction(before, evaluation))
                 self._told[row] = replace(evaluation, x=self._told[row].x)
-                self._derive()
+                # All else is as it was, and a journal may have many corrections.
+                for told in (self.evaluations, self.outside):
+                    told[:] = [evaluation if e is before else e for e in told]
+                self._renew_data()
             case Retry(number):
                 self.retries.append(event)
                 if number not in self.pending:  # it was told as a failure, and is pending again
@@ -260,11 +264,8 @@ class History:
     # ---- what is derived from them ----
 
     def _derive(self) -> None:
-        """Look anew at all that was asked and told: the space, the goals or the data are others now."""
-        self.goals = self.settings.goals(
-            self.space
-        )  # a new object, by which a table of before is told from a present one
-        self.n_stale = len(self.proposals)
+        """Look anew at all that was asked and told: the space, the goals or what was told are others now."""
+        self._renew_data()
         self.evaluations: list[Evaluation] = []
         self.outside: list[Evaluation] = []
         self.queue: list[Point] = []
@@ -275,7 +276,6 @@ class History:
         self._codes: dict[Point, list[float]] = {}  # of all points of the space, evaluated or pending
         # Made when they are asked for, of what has come since. Each is replaced at once: threads may look at any time.
         self._matrix = self._no_codes()
-        self._data = Data.empty(self.goals)
         for evaluation in self._told:
             self._add_evaluation(evaluation)
         answered = {evaluation.id for evaluation in self._told}
@@ -284,6 +284,13 @@ class History:
                 self._add_proposal(proposal)
         for x in self._enqueued:
             self._add_queued(x)
+
+    def _renew_data(self) -> None:
+        """Begin another table: what is in it has changed."""
+        # Another object: it tells a table of before from the present one.
+        self.goals = self.settings.goals(self.space)
+        self._data = Data.empty(self.goals)
+        self.n_stale = len(self.proposals)
 
     def _add_proposal(self, proposal: Proposal) -> None:
         """A proposal without an answer."""

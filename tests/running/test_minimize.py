@@ -639,7 +639,7 @@ def test_a_journal_of_another_run_is_refused(tmp_path: Path, changes: dict[str, 
     arguments: dict[str, Any] = {"bounds": SQUARE, "n_evals": 3, "method": "gp", "n_initial": 2, "rng": 0}
     minimize(bowl, journal=path, **arguments)
     before = path.read_bytes()
-    with pytest.raises(JournalError, match=f"another run.*{message}"):
+    with pytest.raises(JournalError, match=f"(another run|cannot go on).*{message}"):
         minimize(bowl, journal=path, **{**arguments, **changes})
     assert path.read_bytes() == before
 

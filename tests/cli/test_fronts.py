@@ -12,6 +12,7 @@ from commands import write_spec
 from tcgp.cli import main
 from tcgp.cli.console import UsageError
 from tcgp.cli.spec import load_spec
+from tcgp.optimizer import Optimizer
 
 # A bar: the wider and the higher, the heavier and the stiffer.
 BAR = (
@@ -123,3 +124,46 @@ def test_goals_that_make_no_sense_are_refused(tmp_path, goals, words):
     with pytest.raises(UsageError) as caught:
         load_spec(str(path))
     assert words in str(caught.value)
+
+
+# ---- one objective and a limit ----
+
+
+@pytest.fixture(scope="module")
+def limited(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("limited")
+    goals = 'objective = "mass"\nconstraints = ["sag <= 2", "stress <= 20"]\noutputs = "json"'
+    spec = write_spec(folder, BAR, budget=16, top=goals, tables=TABLES)
+    assert main(["minimize", str(spec), "--quiet", "--no-plots"]) == 0
+    return spec
+
+
+def test_tradeoff_has_the_best_recorded_run_for_each_limit(limited, capsys):
+    capsys.readouterr()
+    assert main(["tradeoff", str(limited), "--limit", "sag", "--json", "-n", "5"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert 2.0 in [row["limit"] for row in rows]
+    with Optimizer.read(limited.with_suffix(".tcgp") / "journal.jsonl") as optimizer:
+        outputs = [e.outputs for e in optimizer.evaluations if e.outputs["stress"] <= 20]
+    for row in rows:
+        kept = [o["mass"] for o in outputs if o["sag"] <= row["limit"] + 1e-9]
+        assert row["recorded"]["value"] == min(kept)
+
+
+def test_tradeoff_predicts_what_the_program_gives(limited, capsys):
+    capsys.readouterr()
+    assert main(["tradeoff", str(limited), "--limit", "sag <= 2", "--json", "-n", "4"]) == 0
+    (row,) = (row for row in json.loads(capsys.readouterr().out) if row["limit"] == 2.0)
+    x, y = row["predicted"]["x"].values()
+    assert row["predicted"]["value"] <= row["recorded"]["value"] + 1e-6
+    assert x * y == pytest.approx(row["predicted"]["value"], rel=0.05)
+    assert 1 / (x * y**3) == pytest.approx(2.0, rel=0.1)  # the limit that keeps the bar from being lighter
+
+
+def test_tradeoff_in_words_marks_the_present_limit(limited, campaign, capsys):
+    assert main(["tradeoff", str(limited), "--limit", "sag"]) == 0
+    assert "sag <= 2 (the present limit): recorded " in capsys.readouterr().out
+    assert main(["tradeoff", str(limited), "--limit", "mass"]) == 2
+    assert "there are 'sag <= 2', 'stress <= 20'" in capsys.readouterr().err
+    assert main(["tradeoff", str(campaign / "spec.toml"), "--limit", "stress"]) == 2
+    assert "the campaign has several objectives" in capsys.readouterr().err

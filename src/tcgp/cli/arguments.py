@@ -146,6 +146,12 @@ examples:
   tcgp whatif spec.toml --limit "deflection <= 1.2"       a tighter or looser limit, or a new one
 """
 
+TRADEOFF_EPILOG = """\
+examples:
+  tcgp tradeoff spec.toml --limit deflection
+  tcgp tradeoff run.jsonl --limit "stress <= 250" -n 12 --json
+"""
+
 REPORT_EPILOG = """\
 examples:
   tcgp report run.jsonl                                       writes run.html
@@ -215,6 +221,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_import(commands)
     _add_status(commands)
     _add_whatif(commands)
+    _add_tradeoff(commands)
     _add_report(commands)
     _add_diagnose(commands)
     _add_mcp(commands)
@@ -429,6 +436,29 @@ def _add_whatif(commands: Any) -> None:
         help='a limit such as "deflection <= 1.2"; it takes the place of one on the same output, or is added',
     )
     parser.set_defaults(module="tcgp.cli.whatif")
+
+
+def _add_tradeoff(commands: Any) -> None:
+    parser = commands.add_parser(
+        "tradeoff",
+        help="show what a tighter or looser limit would cost",
+        description="For several values of a limit on an output, show the best value among the recorded runs and the "
+        "best that the models of all runs predict. Nothing is run.",
+        epilog=TRADEOFF_EPILOG,
+    )
+    parser.add_argument(
+        "journal",
+        metavar="CAMPAIGN",
+        help="its journal, its directory, or the spec that tcgp minimize was given",
+    )
+    parser.add_argument(
+        "--limit", metavar="OUTPUT", required=True, help="an output with a constraint, or its text"
+    )
+    parser.add_argument(
+        "-n", type=_count, metavar="N", default=7, help="how many values of the limit (default: 7)"
+    )
+    parser.add_argument("--json", action="store_true", help="as one JSON list")
+    parser.set_defaults(module="tcgp.cli.tradeoff")
 
 
 def _add_report(commands: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -76,8 +75,10 @@ def _interval(models: Models, row: int) -> tuple[float, float]:
     The point was chosen because its prediction is low, and so more likely by an error that is. To see by how much,
     errors are drawn from the joint posterior of all points among which it was chosen, and the choice is made again with
     each: the upper end is as much above the value as errors of what is then chosen are below. The lower end is that of
-    the plain posterior.
+    the plain posterior. With few data both are wider, as of Student's law.
     """
+    from scipy.special import ndtri, stdtrit  # not before there is a model
+
     rows = np.flatnonzero(models.data.feasible) if models.data.feasible.any() else np.array([row])
     X, back = np.unique(models.data.U[rows], axis=0, return_inverse=True)
     mean, covariance = models.objective.interpolator.joint(X)
@@ -90,6 +91,9 @@ def _interval(models: Models, row: int) -> tuple[float, float]:
     errors = np.random.default_rng(0).standard_normal((N_DRAWS, len(X))) @ root.T
     chosen = np.argmin(mean + errors + sd, axis=1)
     of_chosen = errors[np.arange(N_DRAWS), chosen]
-    z = NormalDist().inv_cdf(0.5 + 0.5 * LEVEL)
-    upper = max(z * sd[own], -float(np.quantile(of_chosen, 0.5 - 0.5 * LEVEL)))
+    freedom = max(len(rows) - X.shape[1] - 2, 1)  # lengthscales, mean and noise are fitted
+    level = 0.5 + 0.5 * LEVEL
+    z = float(stdtrit(freedom, level))
+    wider = z / float(ndtri(level))
+    upper = max(z * sd[own], -wider * float(np.quantile(of_chosen, 0.5 - 0.5 * LEVEL)))
     return float(mean[own] - z * sd[own]), float(mean[own] + upper)

@@ -53,7 +53,7 @@ logger = logging.getLogger("tcgp")
 
 
 class Optimizer(RunView):
-    """Bayesian optimization of an expensive, deterministic function, by ask and tell.
+    """Bayesian optimization of an expensive function, by ask and tell.
 
     Algorithm 1 of the paper: after an initial design, each point maximizes the criterion of a model fitted to
     all evaluations so far. You may ask for points while others are being evaluated: for these the model assumes

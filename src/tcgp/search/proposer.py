@@ -14,6 +14,8 @@ import numpy as np
 from tcgp._text import plain
 from tcgp._threads import cached_property, single_threaded
 from tcgp._typing import FloatArray
+from tcgp.goals import describe_point
+from tcgp.methods.portfolio import PORTFOLIOS
 from tcgp.record.history import SAME_POINT, History, Proposal, SpaceExhausted
 from tcgp.record.settings import Settings
 from tcgp.record.streams import DESIGN, SPREAD, Streams
@@ -30,6 +32,8 @@ logger = logging.getLogger("tcgp")
 
 # Repeats that show how large noise is, if it is to be learned: one, one more for so many evaluations, at most three.
 EVALUATIONS_FOR_EACH, MOST_REPEATS = 10, 3
+MOST_LOOKED_AT = 300  # values, as long as looking takes no more than a fit
+LOOK_EVERY = 30  # evaluations after which values that are taken to be exact are looked at for noise
 N_SPREAD = 1000  # random points among which the one farthest from all others is taken
 
 
@@ -64,6 +68,7 @@ class Proposer:
         self.space, self.settings, self.history, self.streams = space, settings, history, streams
         self.constraints = constraints
         self.improvement: float | None = None
+        self._next_look: int | None = None  # number of values at which to look for noise
         self._left_out: set[Point] = set()  # points of the user of which that was said
 
     @cached_property
@@ -190,6 +195,7 @@ class Proposer:
     def _from_criterion(self, number: int, repeat: bool) -> Proposal:
         start = time.perf_counter()
         models, fit = self.acquisition.fit()
+        self._look_for_noise()
         t_fit = time.perf_counter() - start
         with np.errstate(
             over="ignore"
@@ -205,6 +211,29 @@ class Proposer:
             trace = self.acquisition.trace(models, x)
         trace |= {"t_fit": t_fit, "t_maximize": time.perf_counter() - start - t_fit}
         return Proposal(number, x, source, trace, fit)
+
+    def _look_for_noise(self) -> None:
+        """Say once if the values of a run look noisy, though they are taken to be exact."""
+        data = self.history.data
+        U, y = data.successes
+        if self._next_look is None:
+            self._next_look = (self.settings.n_initial or 0) + LOOK_EVERY
+        if self.settings.method not in PORTFOLIOS or data.goals.noisy or data.goals.has_several:
+            return
+        if data.best is None or not self._next_look <= len(y) <= MOST_LOOKED_AT:
+            return
+        self._next_look = len(y) + LOOK_EVERY
+        from tcgp.search.detection import noise_in  # loads SciPy
+
+        noise = noise_in(U, y) if len(np.unique(U, axis=0)) == len(y) else None
+        if noise is not None:
+            self._next_look = MOST_LOOKED_AT + 1
+            logger.warning(
+                "the values look noisy, with a standard deviation of about %.2g, and are taken to be exact: evaluate "
+                "the best point again, %s; if it gives another value, go on with noise=True and the same journal",
+                noise,
+                describe_point(self.space, data.best.x),
+            )
 
     def _far_point(self) -> Point:
         """A new point far from all others: the farthest of many random ones, or of all that are left."""

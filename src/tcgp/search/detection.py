@@ -1,0 +1,48 @@
+"""Noise in a run whose evaluations are taken to be exact."""
+
+from __future__ import annotations
+
+from tcgp._typing import FloatArray
+from tcgp.gp import GaussianProcess, NoisyGaussianProcess
+from tcgp.methods.portfolio import compress
+
+__all__ = ["noise_in"]
+
+# By how much, in log units, the data must be likelier with noise than under every process that passes through them, and
+# the largest noise as a share of their standard deviation: functions that are rugged at all scales look like more.
+GAIN, LARGEST = 9.0, 0.3
+
+
+def noise_in(X: FloatArray, y: FloatArray) -> float | None:
+    """Standard deviation of the noise that exact-looking data of a run speak for; None if they do not.
+
+    A process with learned noise must be far likelier than smooth and rough ones that pass through the values, on the
+    scale of the values and with high ones drawn in. In a run that has found ripples that is seldom so, even if there is
+    noise: only a repeat decides.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Points of the unit cube.
+    y : array of shape (n,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tcgp.search.detection import noise_in
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.vstack([rng.random((20, 1)), 0.5 + 0.002 * rng.standard_normal((20, 1))])
+    >>> y = (X[:, 0] - 0.5) ** 2
+    >>> noise_in(X, y), 0.005 < noise_in(X, y + 0.01 * rng.standard_normal(40)) < 0.02
+    (None, True)
+    """
+    box = [(0.0, 1.0)] * X.shape[1]
+    for values in (y, compress(y, y)):
+        noisy = NoisyGaussianProcess(selection="pooled", shortest=None).fit(X, values, bounds=box)
+        if values is y and (noise := noisy.noise_) > LARGEST * y.std():
+            return None
+        for smoothness in (2, 1, 0):
+            exact = GaussianProcess(smoothness, selection="pooled", shortest=None).fit(X, values, bounds=box)
+            if noisy.log_likelihood_ - exact.log_likelihood_ <= GAIN:
+                return None
+    return noise

@@ -338,4 +338,4 @@ def test_the_rules_of_the_spec_stop_the_search(tmp_path, capsys):
     assert "stopped      no improvement by 0.01 in 3 evaluations" in capsys.readouterr().out
     path.write_text(path.read_text().replace("patience = 3", "patience = 'long'"))
     assert main(["minimize", str(path)]) == 2
-    assert "patience must be a positive integer, got 'long'" in said(capsys)[-1]
+    assert "patience must be a whole number of at least 1, or None, got 'long'" in said(capsys)[-1]

@@ -131,7 +131,7 @@ def test_parameters_with_steps_ordered_ones_and_fixed_ones(tmp_path):
         ("criterion = 'pi'\n[parameters]\nx = {low = 0, high = 1}", "criterion must be one of 'ei', 'lcb'"),
         (
             "epsilon = 2\n[parameters]\nx = {low = 0, high = 1}",
-            "epsilon must be a number strictly between 0 and 1",
+            "epsilon must be a number in (0, 1)",
         ),
         ("options = 3\n[parameters]\nx = {low = 0, high = 1}", "'options' must be a table"),
         (

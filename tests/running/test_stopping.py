@@ -111,23 +111,23 @@ def test_without_a_best_value_there_is_no_share():
 
 
 @pytest.mark.parametrize(
-    ("limits", "words"),
+    ("rules", "words"),
     [
-        ({"patience": 0}, "patience must be a positive integer, got 0"),
+        ({"patience": 0}, "patience must be a whole number of at least 1, or None, got 0"),
         (
             {"patience": 3, "min_improvement": -1.0},
-            "min_improvement must be a number >= 0, or None, got -1.0",
+            "min_improvement must be a number of at least 0, or None, got -1.0",
         ),
         (
             {"stop_when_share_below": 1.5},
-            "stop_when_share_below must be a number >= 0 and < 1, or None, got 1.5",
+            r"stop_when_share_below must be a number in \[0, 1\), or None, got 1.5",
         ),
         ({"min_improvement": 1.0}, "min_improvement needs patience or stop_when_share_below"),
     ],
 )
-def test_bad_rules_are_refused(limits, words):
+def test_bad_rules_are_refused(rules, words):
     with pytest.raises(ValueError, match=words):
-        tcgp.minimize(bowl, SQUARE, n_evals=10, **limits)
+        tcgp.minimize(bowl, SQUARE, n_evals=10, **rules)
 
 
 def test_a_callback_that_returns_true_stops_the_run():

@@ -13,7 +13,7 @@ import numpy as np
 
 from tcgp._text import did_you_mean, plain
 from tcgp.goals import Goals, Noise
-from tcgp.methods.options import check_options
+from tcgp.methods.options import Option, check_options
 from tcgp.methods.portfolio import PORTFOLIOS, check_method, noisy_member, options_of
 from tcgp.methods.published import check_choices, choices_of
 from tcgp.space import Space
@@ -33,6 +33,8 @@ __all__ = [
 
 # Of the settings, those that may change in a run.
 GOALS = ("objective", "constraints", "maximize", "reference", "noise", "n_initial")
+
+EPSILON = Option(0.1, "level of the lower bound", low=0.0, high=1.0, open_low=True, open_high=True)
 
 DESIGNS = ("uniform", "lhs", "sobol", "centre")
 
@@ -106,8 +108,7 @@ class Settings:
         if self.n_initial is not None:
             check_positive_integer("n_initial", self.n_initial)
             object.__setattr__(self, "n_initial", int(self.n_initial))
-        if not isinstance(self.epsilon, numbers.Real) or not 0.0 < self.epsilon < 1.0:
-            raise ValueError(f"epsilon must be a number strictly between 0 and 1, got {plain(self.epsilon)}")
+        EPSILON.check("epsilon", self.epsilon)
         object.__setattr__(self, "epsilon", float(self.epsilon))
         if not isinstance(self.options, Mapping):
             raise ValueError(f"options must be a mapping from names to values, got {plain(self.options)}")

@@ -13,14 +13,27 @@ import numpy as np
 from tcgp._arrays import is_table
 from tcgp._text import did_you_mean, plain, shorten
 from tcgp.goals import Goals, parameter_names
+from tcgp.methods.options import Option
 from tcgp.optimizer.optimizer import Optimizer
 from tcgp.record.history import Evaluation, History
-from tcgp.record.settings import check_positive_integer, check_seed
 from tcgp.space import Point, Space
 
 __all__ = ["FirstPoints", "StopRules", "point_of_row"]
 
 LEAST_FOR_A_SHARE = 10  # evaluations before a share of failures says anything
+
+
+TARGET = Option(None, "a value that is good enough", optional=True)
+RULES = {
+    "n_evals": Option(None, "evaluations in all", low=1, integer=True),
+    "max_time": Option(None, "seconds", low=0.0, open_low=True, optional=True),
+    "patience": Option(None, "proposals without an improvement", low=1, integer=True, optional=True),
+    "min_improvement": Option(None, "what counts as one", low=0.0, optional=True),
+    "stop_when_share_below": Option(
+        None, "share of the space", low=0.0, high=1.0, open_high=True, optional=True
+    ),
+    "confirm": Option(0, "repeats at the end", low=0, integer=True),
+}
 
 
 @dataclass(frozen=True)
@@ -33,7 +46,7 @@ class StopRules:
     >>> StopRules(20, target="low")
     Traceback (most recent call last):
         ...
-    ValueError: target must be a number or None, got 'low'
+    ValueError: target must be a number, or None, got 'low'
     """
 
     n_evals: int
@@ -46,30 +59,11 @@ class StopRules:
     confirm: int = 0
 
     def __post_init__(self) -> None:
-        check_positive_integer("n_evals", self.n_evals)
-        check_seed("confirm", self.confirm)
-        for name in ("target", "max_time"):
-            value = getattr(self, name)
-            if value is None or (name == "target" and isinstance(value, Mapping)):
-                continue
-            if isinstance(value, bool) or not isinstance(value, numbers.Real) or math.isnan(value):
-                raise ValueError(f"{name} must be a number or None, got {plain(value)}")
-            if name == "max_time" and value <= 0.0:
-                raise ValueError(f"max_time must be a positive number of seconds, got {plain(value)}")
+        for name, rule in RULES.items():
+            rule.check(name, getattr(self, name))
+        if not isinstance(self.target, Mapping):
+            TARGET.check("target", self.target)
         _check_max_failures(self.max_failures)
-        if self.patience is not None:
-            check_positive_integer("patience", self.patience)
-        for name, highest in (("min_improvement", math.inf), ("stop_when_share_below", 1.0)):
-            value = getattr(self, name)
-            if value is None:
-                continue
-            if (
-                isinstance(value, bool)
-                or not isinstance(value, numbers.Real)
-                or not 0.0 <= float(value) < highest
-            ):
-                upper = "" if highest == math.inf else f" and < {highest:g}"
-                raise ValueError(f"{name} must be a number >= 0{upper}, or None, got {plain(value)}")
         if self.min_improvement is not None and self.patience is None and self.stop_when_share_below is None:
             raise ValueError(
                 "min_improvement needs patience or stop_when_share_below, for which it says what counts, "

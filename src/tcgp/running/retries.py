@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 from tcgp._text import plain
-from tcgp.record.settings import check_positive_integer
+from tcgp.methods.options import Option
 from tcgp.running.crews import Outcome
 
 __all__ = ["Retries"]
@@ -46,14 +45,8 @@ class Retries:
     messages: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        check_positive_integer("times of retries", self.times)
-        delay: object = self.delay
-        if (
-            isinstance(delay, bool)
-            or not isinstance(delay, numbers.Real)
-            or not 0.0 <= float(delay) < math.inf
-        ):
-            raise ValueError(f"delay of retries must be a number of seconds >= 0, got {plain(delay)}")
+        Option(3, "further attempts", low=1, integer=True).check("times of retries", self.times)
+        Option(60.0, "seconds", low=0.0).check("delay of retries", self.delay)
         _check_list("exit_codes", self.exit_codes, numbers.Integral, "integers")
         _check_list("messages", self.messages, str, "strings")
         if not self.exit_codes and not self.messages:

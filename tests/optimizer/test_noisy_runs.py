@@ -196,3 +196,18 @@ def test_the_report_says_what_is_predicted_and_how_well_it_is_known():
     assert (said["low"], said["high"]) == pytest.approx(result.interval)
     assert (said["value"], said["noise"]) == pytest.approx((result.fun, result.noise))
     assert result.x_iters[said["row"]] == list(result.x)
+
+
+def test_a_lucky_value_reaches_no_target():
+    """The lowest value of the function is 0: values below the target are luck."""
+    result = tcgp.minimize(Scattered(), BOUNDS, n_evals=16, rng=0, noise=True, target=-0.05)
+    assert min(result.func_vals) < -0.05
+    assert result.nfev == 16
+
+
+def test_patience_counts_predictions():
+    result = tcgp.minimize(
+        Scattered(0.02), BOUNDS, n_evals=60, rng=0, noise=0.02, patience=8, min_improvement=0.01
+    )
+    assert result.status == 10
+    assert result.nfev < 60

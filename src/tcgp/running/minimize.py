@@ -725,7 +725,8 @@ def _reporter(path: str | os.PathLike[str], optimizer: Optimizer, n_evals: int) 
 def _reached(optimizer: Optimizer, target: float | Mapping[str, float] | None) -> bool:
     if target is None:
         return False
-    data, objectives = optimizer.history.data, optimizer.history.goals.objectives
+    models, objectives = optimizer.smoothed, optimizer.history.goals.objectives
+    data = optimizer.history.data if models is None else models.cautious  # a lucky value reaches nothing
     wanted = target if isinstance(target, Mapping) else {objectives[0].text: target}
     ends = [q.turned(wanted.get(q.text, q.sign * math.inf)) for q in objectives]
     return bool((data.Y[data.feasible, : len(ends)] <= ends).all(axis=1).any())
@@ -741,4 +742,6 @@ def _is_stalled(optimizer: Optimizer, rules: StopRules) -> bool:
     """Whether the best value has not improved for as long as patience lasts."""
     if rules.patience is None:
         return False
-    return n_without_improvement(optimizer.history, rules.improvement) >= rules.patience
+    models = optimizer.smoothed
+    data = optimizer.history.data if models is None else models.data
+    return n_without_improvement(optimizer.history, rules.improvement, data) >= rules.patience

@@ -6,12 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tcgp.record.data import Data
 from tcgp.record.history import History
 
 __all__ = ["n_without_improvement", "shares_below"]
 
 
-def n_without_improvement(history: History, min_improvement: float = 0.0) -> int:
+def n_without_improvement(history: History, min_improvement: float = 0.0, data: Data | None = None) -> int:
     """Number of points that a model chose, since the last of them, or of the design, that improved on the best value.
 
     Parameters
@@ -20,6 +21,8 @@ def n_without_improvement(history: History, min_improvement: float = 0.0) -> int
     min_improvement : float
         What counts as an improvement: a value that is lower by more than this (higher, if that is wanted). Smaller
         steps count together.
+    data : Data, optional
+        What is known of the evaluations; with noise what is predicted. By default that of the history.
 
     Examples
     --------
@@ -30,7 +33,7 @@ def n_without_improvement(history: History, min_improvement: float = 0.0) -> int
     5
     """
     reference, n = math.inf, 0
-    data = history.data
+    data = data or history.data
     for evaluation, value in zip(data.evaluations, data.merits, strict=True):
         n += 1
         if evaluation.id is None or history.proposals[evaluation.id].source in ("design", "given"):

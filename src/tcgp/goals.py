@@ -148,7 +148,7 @@ class Margin:
         if not self.kept:
             return f"violated by {self.excess:.3g}"
         side = "below" if self.limit.sign > 0.0 else "above"
-        return f"{-self.excess:.3g} {side} the limit{' (active)' if self.active else ''}"
+        return f"{abs(self.excess):.3g} {side} the limit{' (active)' if self.active else ''}"
 
     def __str__(self) -> str:
         return f"{self.limit.text}: {self.value:.6g}, {self.distance}"

@@ -235,6 +235,7 @@ def test_dragging_zooms_and_a_double_click_shows_everything(
     page = open_page(finished)
     chart = page.locator("svg[data-chart=convergence]")
     everything = chart.locator("circle.point").count()
+    chart.scroll_into_view_if_needed()
     box = chart.bounding_box()
     page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
     page.mouse.down()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 from pathlib import Path
@@ -127,7 +128,7 @@ def test_heat_map_is_over_the_parameters_along_which_the_mean_changes_most(data:
 @pytest.mark.parametrize("method", ["tcgp", "gp"])
 def test_calibration_is_the_leave_one_out_scores(method: str) -> None:
     optimizer = tcgp.minimize(simulate, SPACE, n_evals=18, n_initial=12, rng=3, method=method).optimizer
-    model = optimizer.model
+    model = copy.copy(optimizer).update_model()  # of all evaluations, as on the last page of a run
     assert model is not None
     laws = [Normal(), model.law] if method == "tcgp" else [Normal()]
     data = report_data(optimizer, RUNNING, fit=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import math
 import platform
@@ -22,7 +23,7 @@ from tcgp.optimizer import Optimizer
 from tcgp.optimizer.answer import Answer
 from tcgp.record.history import Evaluation
 from tcgp.report.front import front, knee
-from tcgp.report.limits import constraints, law_rows, log_feasible
+from tcgp.report.limits import constraints, known_constraints, law_rows, log_feasible
 from tcgp.report.numbers import LONGEST_TEXT, attempt, rounded
 from tcgp.scoring import diagnose, sensitivity
 from tcgp.scoring.diagnosis import Diagnosis, method_label
@@ -104,7 +105,7 @@ def report_data(
     """
     evaluations, goals = optimizer.evaluations, optimizer.history.goals
     parameters = _parameters(optimizer)
-    models = _thinned(optimizer) if fit and optimizer.model is None else optimizer
+    models = _thinned(optimizer) if fit and (optimizer.model is None or _is_behind(optimizer)) else optimizer
     model = attempt("the model", _model, models, fit)
     outputs = optimizer.history.output_names[:N_OUTPUTS]
     shown = optimizer.history.best or knee(optimizer) or optimizer.history.least_violating
@@ -116,7 +117,6 @@ def report_data(
             "objective": None if goals.objective is None else shorten(goals.objectives[0].text, LONGEST_TEXT),
             "maximize": goals.maximize,
             "outputs": [shorten(name, LONGEST_TEXT) for name in outputs],
-            "known": [shorten(known.text, LONGEST_TEXT) for known in goals.known],
         },
         "n_initial": optimizer.settings.n_initial,
         "evaluations": {
@@ -136,6 +136,7 @@ def report_data(
         "best": _best_points(parameters, optimizer, outputs),
         "shown": None if shown is None else next(i for i, e in enumerate(evaluations) if e is shown),
         "answer": attempt("the prediction at the best point", _answer, optimizer) if goals.noisy else None,
+        "known": known_constraints(optimizer, shown),
         "constraints": attempt("the constraints", constraints, optimizer, shown, models) or [],
         "failures": _failures(parameters, optimizer),
         "modelled": None
@@ -327,17 +328,23 @@ def _failures(parameters: Sequence[Mapping[str, Any]], optimizer: Optimizer) -> 
 
 def _model(optimizer: Optimizer, fit: bool) -> Model | None:
     """The model of the last proposal; or, if allowed and possible, one fitted now to all evaluations."""
-    if optimizer.model is not None or not fit:
+    if not fit or (optimizer.model is not None and not _is_behind(optimizer)):
         return optimizer.model
     return optimizer.update_model() if optimizer.history.data.has_contrast else None
 
 
+def _is_behind(optimizer: Optimizer) -> bool:
+    """Whether evaluations have come since the last model, as at the end of a run."""
+    model, n = optimizer.model, len(optimizer.history.data.distinct)
+    return model is not None and len(model.X) < n <= MOST_MODELLED
+
+
 def _thinned(optimizer: Optimizer) -> Optimizer:
-    """The optimizer or, if it knows too many values, one that knows a part of them."""
+    """An optimizer with the same values, or with a part of them if there are too many; a fit does not touch the run."""
     data = optimizer.history.data
     n = int(data.succeeded.sum())
     if n <= MOST_MODELLED:
-        return optimizer
+        return copy.copy(optimizer) if _is_behind(optimizer) else optimizer
     chosen = [data.evaluations[i] for i in data.sample(MOST_MODELLED)]
     logger.info("the model of the report is fitted to %d of %d values", len(chosen), n)
     few = Optimizer(optimizer.space, rng=optimizer.seed, **asdict(optimizer.settings))

@@ -17,7 +17,7 @@ from tcgp.report.numbers import LONGEST_TEXT, attempt, rounded
 from tcgp.scoring import diagnose_limit, leave_one_out_prediction, loo_scores, thresholded_pit
 from tcgp.scoring.diagnosis import base_label, method_label
 
-__all__ = ["constraints", "law_rows", "log_feasible"]
+__all__ = ["constraints", "known_constraints", "law_rows", "log_feasible"]
 
 
 def constraints(optimizer: Optimizer, shown: Evaluation | None, models: Optimizer) -> list[dict[str, Any]]:
@@ -50,6 +50,26 @@ def constraints(optimizer: Optimizer, shown: Evaluation | None, models: Optimize
             }
         found.append(item)
     return found
+
+
+def known_constraints(optimizer: Optimizer, shown: Evaluation | None) -> list[dict[str, Any]]:
+    """For each side of the constraints on parameters, how the point that is shown stands with it."""
+    history = optimizer.history
+    others = [e.x for e in history.evaluations]
+    if not others:
+        return []
+    margins = history.goals.known_margins(others[0] if shown is None else shown.x, others)
+    return [
+        {
+            "text": shorten(margin.limit.text, LONGEST_TEXT),
+            "bound": rounded(margin.bound, 8),
+            "value": None if shown is None else rounded(margin.value, 8),
+            "distance": None if shown is None else margin.distance,
+            "kept": None if shown is None else margin.kept,
+            "active": shown is not None and margin.active,
+        }
+        for margin in margins
+    ]
 
 
 def _limit_model(model: Model) -> dict[str, Any]:

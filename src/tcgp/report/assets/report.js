@@ -761,13 +761,16 @@
   }
   // ---- constraints ----
   function constraints() {
-    if (!limited && !G.known.length) return;
+    if (!limited && !D.known.length) return;
     const section = card(root, "Constraints", limited ? `How far the ${centreName} is from each limit, and how many evaluations satisfy it. An active constraint is satisfied with almost no margin.` : null, "long");
     section.id = "constraints";
     const standing = C.map((c) => [c.text, c.here ? number(c.here.value, 8) : "–", number(c.bound, 8), c.here ? c.here.distance : "–", `${c.kept} of ${c.n}`]);
-    const known = G.known.map((text) => [text, "–", "–", "on parameters: no point violates it", "all"]);
+    const known = D.known.map((c) => [c.text, c.value === null ? "–" : number(c.value, 8), number(c.bound, 8), c.distance === null ? "on parameters: no point violates it" : c.distance, "all"]);
     const table = rows(add(section, "div", "scroll"), ["constraint", `at the ${centreName}`, "limit", "distance", "kept by"], [...standing, ...known], [1, 2]);
-    table.querySelectorAll("tbody tr").forEach((tr, k) => { if (C[k] && C[k].here) tr.className = !C[k].here.kept ? "violated" : C[k].here.active ? "active" : ""; });
+    table.querySelectorAll("tbody tr").forEach((tr, k) => {
+      const here = k < C.length ? C[k].here : D.known[k - C.length];
+      if (here) tr.className = here.kept === false ? "violated" : here.active ? "active" : "";
+    });
     const grid = add(section, "div", "limits");
     for (const c of C) {
       const cell = add(grid, "div", "limit");
@@ -886,15 +889,16 @@
   const brief = (x) => x.map((text, k) => (P[k].labels || P[k].type !== "real" ? text : number(Number(text), 6)));
   const run = (item) => (item.id === null ? item.number : `${item.number} (run ${item.id})`);
   const numericColumns = P.map((p, k) => (p.labels ? -1 : k));
+  function bestPoints() {
+    if (!D.best.length) return;
+    const none = bestIndex < 0;
+    const section = card(root, none ? "Closest points" : F ? "The front" : "Best points", none ? "No evaluation satisfies all constraints yet. These come closest." : null, "long");
+    const others = G.outputs.map((_, k) => k).filter((k) => G.outputs[k] !== valueName), from = 2 + others.length;
+    const columns = [...Array(from).keys(), ...numericColumns.filter((k) => k >= 0).map((k) => k + from)];
+    const cells = D.best.map((b) => [b.y, run(b), ...others.map((k) => b.outputs[k]), ...brief(b.x)]);
+    rows(add(section, "div", "scroll"), [valueName, "evaluation", ...others.map((k) => G.outputs[k]), ...names], cells, columns).id = "best-points";
+  }
   function tables() {
-    if (D.best.length) {
-      const none = bestIndex < 0;
-      const section = card(root, none ? "Closest points" : F ? "The front" : "Best points", none ? "No evaluation satisfies all constraints yet. These come closest." : null, "long");
-      const others = G.outputs.map((_, k) => k).filter((k) => G.outputs[k] !== valueName), from = 2 + others.length;
-      const columns = [...Array(from).keys(), ...numericColumns.filter((k) => k >= 0).map((k) => k + from)];
-      const cells = D.best.map((b) => [b.y, run(b), ...others.map((k) => b.outputs[k]), ...brief(b.x)]);
-      rows(add(section, "div", "scroll"), [valueName, "evaluation", ...others.map((k) => G.outputs[k]), ...names], cells, columns).id = "best-points";
-    }
     if (D.pending.length) {
       const section = card(root, "Under way", null, "long");
       rows(add(section, "div", "scroll"), ["run", ...names], D.pending.map((p) => [p.id, ...brief(p.x)]), [0, ...numericColumns.filter((k) => k >= 0).map((k) => k + 1)]);
@@ -949,7 +953,8 @@
   if (!N) add(root, "p", "lead", "No evaluation has ended yet.");
   else {
     if (F) front();
-    else convergence();
+    bestPoints();
+    if (!F) convergence();
     constraints();
     samples();
     goals.forEach(slices);

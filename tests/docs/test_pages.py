@@ -35,9 +35,12 @@ DOCS = ROOT / "docs"
 # Pages that need more than what `make test` installs everywhere.
 NEEDS = {
     "bridges/gest.md": ("xopt",),
+    "bridges/hydra.md": ("hydra",),
     "bridges/libensemble.md": ("libensemble", "optimas"),
     "bridges/mcp.md": ("mcp",),
     "bridges/openmdao.md": ("openmdao",),
+    "bridges/ray.md": ("ray.tune",),
+    "bridges/submitit.md": ("submitit",),
 }
 PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "examples/simulator/README.md"])
 

@@ -190,7 +190,7 @@ def test_a_trial_that_crashed_is_made_again(tmp_path, folder, capsys):
     path.write_text('command = ["./simulate", "{x}", "{y}"]\nbudget = 4\nseed = 1' + TWO_REALS)
     for _ in range(2):
         assert main(["minimize", str(path), "--try"]) == 1
-    assert "complained   broken" in capsys.readouterr().out
+    assert "stderr       broken" in capsys.readouterr().out
     program.write_text("#!/bin/sh\necho $1\n")
     assert main(["minimize", str(path), "--no-plots"]) == 0
     assert sorted(told(folder)) == [0, 1, 2, 3]

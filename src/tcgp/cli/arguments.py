@@ -83,7 +83,7 @@ files, next to the spec:
 examples:
   tcgp minimize --example > spec.toml        a spec with every key explained
   tcgp minimize spec.toml --dry-run          show what would be run
-  tcgp minimize spec.toml --try              make one run, and show what is read of it
+  tcgp minimize spec.toml --try              make one run, and show what is read from it
   tcgp minimize spec.toml --workers 4        four runs at a time
   tcgp minimize spec.toml --report run.html  a page to watch the run in a browser
   tcgp minimize spec.toml --budget 100       continue with a larger budget
@@ -309,7 +309,7 @@ def _add_minimize(commands: Any) -> None:
         "--try",
         dest="try_once",
         action="store_true",
-        help="make one run and show what is read of it; a value is kept",
+        help="make one run and show what is read from it; a value is kept",
     )
     parser.add_argument(
         "--verify", type=_count, metavar="K", help="in the end, run the best design K times again and compare"

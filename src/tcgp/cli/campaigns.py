@@ -306,7 +306,7 @@ def _as_written(setting: object) -> str:
 
 
 def _patiently(open_journal: Callable[[], Optimizer]) -> Optimizer:
-    """Wait for a journal that another process holds, as long as is reasonable."""
+    """Wait for a while for a journal that another process holds."""
     deadline = time.monotonic() + PATIENCE
     while True:
         try:

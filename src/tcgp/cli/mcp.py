@@ -31,7 +31,7 @@ MOST_POINTS = 100  # in one call
 
 INSTRUCTIONS = """\
 Campaigns of Bayesian optimization: an expensive function, such as a simulation or an experiment, is evaluated at
-points that a model proposes. Call `propose` for points, have them evaluated, and call `report` with what came of each.
+points that a model proposes. Call `propose` for points, have them evaluated, and `report` the outcome of each.
 Never invent a value: report only what was measured or computed, or that the evaluation failed.
 """
 
@@ -80,7 +80,7 @@ def build_server(
 
 
 def _refusing(tool: Callable[..., Any]) -> Callable[..., Any]:
-    """The tool, with what its caller can mend said as the protocol does."""
+    """The tool, with errors that the caller can fix reported as the protocol expects."""
     from mcp.server.mcpserver.exceptions import ToolError
 
     @functools.wraps(tool)
@@ -172,7 +172,7 @@ class _Campaigns:
         outputs: dict[str, float] | None = None,
         failed: str | None = None,
     ) -> str:
-        """Report what came of a proposed point: its value, or its named outputs, or the reason why it failed."""
+        """Report the outcome of a proposed point: its value, or its named outputs, or the reason why it failed."""
         if sum(given is not None for given in (value, outputs, failed)) != 1:
             raise UsageError("exactly one of value, outputs and failed must be given")
         path = str(self._journal(campaign))

@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def add_answer(optimizer: Optimizer, path: str, number: int, answer: Told, reason: str | None) -> str:
-    """Add what came of a proposal, and say how the campaign stands."""
+    """Add the outcome of a proposal, and say how the campaign stands."""
     _add(optimizer, _proposed(optimizer, path, number), number, answer, reason)
     return f"{_so_far(optimizer)}, {len(optimizer.pending)} pending"
 

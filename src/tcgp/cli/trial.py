@@ -1,4 +1,4 @@
-"""``tcgp minimize SPEC --try``: one real run, and what is read of it."""
+"""``tcgp minimize SPEC --try``: one real run, and what is read from it."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _shown(
     outcome: Outcome,
     evaluation: Evaluation,
 ) -> Iterator[str]:
-    """A run, from its command to what was read of it."""
+    """A run, from its command to what was read from it."""
     assert spec.program is not None
     directory = simulator.directory_of(name) or Path(simulator.runs) / name
     yield f"command      {shlex.join(simulator.arguments(argument))}"
@@ -115,7 +115,7 @@ def _shown(
     yield f"in           {relative(directory)}"
     ended = "was stopped" if outcome.exit_code is None else f"exit code {outcome.exit_code}"
     yield f"ended        {ended}, after {outcome.seconds or 0.0:.3g} s"
-    for label, file in (("printed", "stdout.txt"), ("complained", "stderr.txt")):
+    for label, file in (("printed", "stdout.txt"), ("stderr", "stderr.txt")):
         path = directory / file
         lines = read_tail(path).splitlines()[-LAST_LINES:] if path.is_file() else []
         yield from labelled(label, [printable(line) for line in lines])

@@ -12,7 +12,7 @@ __all__ = ["check_record", "check_state"]
 
 
 def check_state(state: object, dim: int) -> None:
-    """Refuse what cannot be the `Model.state` of a model of ``dim`` coordinates; None is no state."""
+    """Refuse what cannot be the `Model.state` of a model of ``dim`` coordinates; None means no state."""
     if state is None:
         return
     if not isinstance(state, Mapping):

@@ -79,7 +79,7 @@ class Reporter:
         self._optimizer, self._n_evals = optimizer, n_evals
         self._begun = time.monotonic()
         self._spent = 0.0
-        self._complained = False
+        self._has_warned = False
         self._software: str | None = None
         self._guarded(self._look_up_software)
         self._written = threading.Lock()  # one page at a time
@@ -132,8 +132,8 @@ class Reporter:
         try:
             action()
         except Exception as error:
-            level = logging.DEBUG if self._complained else logging.WARNING
-            self._complained = True
+            level = logging.DEBUG if self._has_warned else logging.WARNING
+            self._has_warned = True
             reason = f"{type(error).__name__}: {error}"
             logger.log(level, "the report %s could not be written (%s); the run goes on", self.path, reason)
 

@@ -219,7 +219,7 @@ def check_workers(workers: Any, n_parallel: object = None, timeout: object = Non
 
 
 def _check_timeout(timeout: object, workers: object) -> None:
-    """Refuse a timeout that is none, or that nobody could keep."""
+    """Refuse an invalid timeout, and one too long to wait for."""
     is_number = isinstance(timeout, numbers.Real) and not isinstance(timeout, bool)
     if not is_number or not 0.0 < float(timeout) < math.inf:  # type: ignore[arg-type]
         raise ValueError(f"timeout must be a positive number of seconds or None, got {plain(timeout)}")

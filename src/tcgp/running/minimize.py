@@ -711,7 +711,7 @@ def _check_allowed(given: FirstPoints, proposer: Proposer) -> None:
 
 
 def _check_report(path: str | os.PathLike[str]) -> None:
-    from tcgp.report import check_place  # only here: it brings the scores along
+    from tcgp.report import check_place  # only here: it loads the scores
 
     check_place(check_path("report", path))
 

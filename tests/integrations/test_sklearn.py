@@ -153,8 +153,14 @@ def test_noise_is_learned_from_repeats_and_predictions_are_without_it():
 
 # ---- the search of hyperparameters ----
 
+# Its repr names the tests, and must be the same in each process: a distribution of SciPy shows its address.
 CHECKED = TcgpSearchCV(
-    LogisticRegression(), {"C": loguniform(0.1, 10.0)}, n_iter=2, cv=2, error_score="raise", random_state=0
+    LogisticRegression(),
+    {"C": tcgp.Real(0.1, 10.0, log=True)},
+    n_iter=2,
+    cv=2,
+    error_score="raise",
+    random_state=0,
 )
 
 

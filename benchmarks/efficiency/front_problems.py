@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["TUNING", "VALIDATION", "Problem", "get"]
+__all__ = ["TUNING", "VALIDATION", "VOLUMES", "Problem", "get"]
 
 TUNING = ("branin-currin", "zdt1-5", "dtlz2-5", "re21")
 VALIDATION = (
@@ -37,6 +37,14 @@ VALIDATION = (
 
 # Where BoTorch's reference points lie so far out that every front has nearly the whole volume.
 CLOSER = {"zdt1": (1.1, 1.1), "zdt2": (1.1, 1.1), "zdt3": (1.1, 1.1), "dtlz7": (0.95, 4.2)}
+
+# Volumes of whole fronts that are known: by BoTorch, and by integration of f2 over f1.
+VOLUMES = {
+    "branin-currin": 59.36011874867746,
+    "zdt1-5": 1.1**2 - 1.0 / 3.0,
+    "zdt2-6": 1.1**2 - 2.0 / 3.0,
+    "dtlz2-5": 1.1**2 - math.pi / 4.0,
+}
 
 
 @dataclass(frozen=True)
@@ -101,9 +109,7 @@ def _of_botorch(name: str) -> Problem:
             slacks = made.evaluate_slack_true(X)[0].numpy() if n_limits else np.empty(0)
         return np.concatenate([values, -slacks])
 
-    bounds, integers = made.bounds.T.numpy().copy(), ()
-    if kind == "disc-brake":
-        bounds[3], integers = (2.0, 20.0), (3,)
+    bounds, integers = made.bounds.T.numpy(), (3,) if kind == "disc-brake" else ()
     reference = CLOSER.get(kind, made._ref_point)
     return Problem(fun, bounds, np.array(reference, dtype=float), n_limits, integers)
 

@@ -1,7 +1,7 @@
 """How much of the volume of the front does each tool dominate, from the first evaluation on?
 
     python benchmarks/efficiency/fronts.py run --set tuning|validation --tool TOOL... [--seeds 0 1 ...] [--match REGEX]
-    python benchmarks/efficiency/fronts.py volumes
+    python benchmarks/efficiency/fronts.py volumes --set tuning|validation [--match REGEX]
     python benchmarks/efficiency/fronts.py report [--set tuning|validation] [--tool TOOL...]
 
 Problems are those of front_problems.py. Tools are started as their own documentation starts them, and know nothing of
@@ -14,9 +14,9 @@ the problem's reference point:
   `infer_reference_point`; not for integers.
 
 Runs have 20 d evaluations, at most 100. They are kept as in runs.py, with the volume in the place of the gap, in
-results/fronts.csv; a run that is there already is not repeated. ``volumes`` finds the volume of the whole front by long
-runs of pymoo's NSGA-II, for results/front_volumes.json. ``report`` prints the table of README.md: the share of it that
-is missing, in percent.
+results/fronts.csv; a run that is there already is not repeated. ``volumes`` finds the volume of the whole front, where
+it is not known, by long runs of pymoo's NSGA-II, for results/front_volumes.json. ``report`` prints the table of
+README.md: the share of it that is missing, in percent.
 """
 
 from __future__ import annotations
@@ -173,14 +173,13 @@ TOOLS = {"auto": auto, "calibrated": calibrated, "optuna": optuna, "nsga2": nsga
 
 def main() -> None:
     arguments = _arguments()
-    if arguments.command == "volumes":
-        volumes()
-        return
     names = [name for name in SETS[arguments.set] if re.search(arguments.match, name)]
-    if arguments.command == "run":
+    if arguments.command == "volumes":
+        volumes(names, arguments.store)
+    elif arguments.command == "run":
         run(arguments, names)
     else:
-        print(report(names, arguments.tool))
+        print(report(names, arguments.tool, arguments.store))
 
 
 def run(arguments: argparse.Namespace, names: Sequence[str]) -> None:
@@ -223,14 +222,15 @@ def optimize(key: Key) -> Run:
     return Run(key, seconds, np.pad(curve, (0, budget - len(curve)), mode="edge"))
 
 
-def volumes() -> None:
+def volumes(names: Sequence[str], store: Path) -> None:
     """Find the volume of each whole front that is not known yet; a larger one than before is kept."""
     from pymoo.algorithms.moo.nsga2 import NSGA2
     from pymoo.core.problem import ElementwiseProblem
     from pymoo.optimize import minimize
 
-    known = json.loads(VOLUMES.read_text()) if VOLUMES.exists() else {}
-    for name in (*SETS["tuning"], *SETS["validation"]):
+    known = {**(json.loads(VOLUMES.read_text()) if VOLUMES.exists() else {}), **front_problems.VOLUMES}
+    VOLUMES.write_text(json.dumps(known, indent=1) + "\n")
+    for name in (name for name in names if name not in front_problems.VOLUMES):
         problem = front_problems.get(name)
         m, integers = len(problem.reference), list(problem.integers)
 
@@ -261,7 +261,7 @@ def volumes() -> None:
 
         size, rounds = (20, 20) if name == "penicillin" else (200, 200)
         found = minimize(Wrapped(), NSGA2(pop_size=size), ("n_gen", rounds), seed=0)
-        best = max((run.gaps[-1] for key, run in load(STORE).items() if key.function == name), default=0.0)
+        best = max((run.gaps[-1] for key, run in load(store).items() if key.function == name), default=0.0)
         front = found.F[non_dominated(found.F)] if found.F is not None else np.empty((0, m))
         known[name] = max(known.get(name, 0.0), float(best), hypervolume(front, problem.reference))
         VOLUMES.write_text(json.dumps(known, indent=1) + "\n")
@@ -271,12 +271,12 @@ def volumes() -> None:
 # ---- report ----
 
 
-def report(names: Sequence[str], tools: Sequence[str]) -> str:
+def report(names: Sequence[str], tools: Sequence[str], store: Path) -> str:
     """Medians over the seeds of the share of the volume that is missing, in percent, after 5 d, 10 d and 20 d."""
-    whole, runs = json.loads(VOLUMES.read_text()), load(STORE)
+    whole, runs = json.loads(VOLUMES.read_text()), load(store)
     lines = [f"| problem | {' | '.join(tools)} |", "|---" * (len(tools) + 1) + "|"]
     medians: dict[str, list[np.ndarray]] = {tool: [] for tool in tools}
-    for name in names:
+    for name in (name for name in names if name in whole):
         d = front_problems.get(name).dim
         best = max([whole[name], *(run.gaps[-1] for key, run in runs.items() if key.function == name)])
         cells = []

@@ -205,7 +205,7 @@ def build_parser() -> argparse.ArgumentParser:
     """The parser; each command names the module that carries it out, which is imported only then."""
     parser = _Parser(
         "tcgp",
-        description="Bayesian optimization of expensive, deterministic simulations, with Gaussian processes "
+        description="Bayesian optimization of expensive simulations and experiments, with Gaussian processes "
         "calibrated where it matters: in the lower tail.",
         epilog=MAIN_EPILOG,
     )

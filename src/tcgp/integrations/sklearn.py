@@ -22,7 +22,7 @@ from tcgp.space import Categorical, Integer, Real
 try:
     from sklearn.base import BaseEstimator, RegressorMixin
     from sklearn.exceptions import FitFailedWarning
-    from sklearn.model_selection import BaseSearchCV
+    from sklearn.model_selection._search import BaseSearchCV
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
     raise ImportError(
@@ -264,7 +264,7 @@ class TcgpSearchCV(BaseSearchCV):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> TcgpSearchCV:
-        """Search, and fit the best candidate to all data, as ``RandomizedSearchCV`` does."""
+        """Search, and fit the best candidate to all data, as `RandomizedSearchCV.fit` does."""
         self._failed: list[dict[str, Any]] = []
         super().fit(X, y, **params)
         for candidate in self._failed:

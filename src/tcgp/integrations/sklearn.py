@@ -22,7 +22,7 @@ from tcgp.space import Categorical, Integer, Real
 try:
     from sklearn.base import BaseEstimator, RegressorMixin
     from sklearn.exceptions import FitFailedWarning
-    from sklearn.model_selection._search import BaseSearchCV
+    from sklearn.model_selection import RandomizedSearchCV
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
     raise ImportError(
@@ -30,6 +30,8 @@ except ImportError as error:
     ) from error
 
 __all__ = ["TailCalibratedRegressor", "TcgpSearchCV"]
+
+(BaseSearchCV,) = RandomizedSearchCV.__bases__  # scikit-learn gives it no public name
 
 
 class TailCalibratedRegressor(RegressorMixin, BaseEstimator):
@@ -264,7 +266,7 @@ class TcgpSearchCV(BaseSearchCV):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> TcgpSearchCV:
-        """Search, and fit the best candidate to all data, as `RandomizedSearchCV.fit` does."""
+        """Search, and fit the best candidate to all data, as ``RandomizedSearchCV`` does."""
         self._failed: list[dict[str, Any]] = []
         super().fit(X, y, **params)
         for candidate in self._failed:

@@ -5,8 +5,9 @@
 
 The host is OpenMDAO, with our driver and SciPy's COBYLA and differential evolution as OpenMDAO drives them, without
 derivatives. Ours and COBYLA start at the same uniform point of a seed; differential evolution takes no start. Budgets
-differ (BUDGET). The problem is OpenMDAO's Sellar problem with its two constraints. A run counts the model's executions until the objective of a feasible one is within
-a share of the known optimum; a violation of up to 1e-6 is feasible, as COBYLA ends on the boundary.
+differ (BUDGET). The problem is OpenMDAO's Sellar problem with its two constraints. A run counts the model's
+executions until the objective of a feasible one is within a share of the known optimum; a violation of up to 1e-6 is
+feasible, as COBYLA ends on the boundary.
 """
 
 from __future__ import annotations
@@ -93,9 +94,7 @@ def report(store: pathlib.Path) -> None:
         cells = []
         for method in METHODS:
             runs = [
-                float(row["runs"])
-                for row in rows
-                if row["method"] == method and float(row["share"]) == share
+                float(row["runs"]) for row in rows if row["method"] == method and float(row["share"]) == share
             ]
             n_reached = sum(map(math.isfinite, runs))
             cells.append(f"{statistics.median(runs):g} ({n_reached} of {len(runs)})")

@@ -22,7 +22,7 @@ from tcgp.space import Categorical, Integer, Real
 try:
     from sklearn.base import BaseEstimator, RegressorMixin
     from sklearn.exceptions import FitFailedWarning
-    from sklearn.model_selection import RandomizedSearchCV
+    from sklearn.model_selection._search import BaseSearchCV
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
     raise ImportError(
@@ -30,8 +30,6 @@ except ImportError as error:
     ) from error
 
 __all__ = ["TailCalibratedRegressor", "TcgpSearchCV"]
-
-(BaseSearchCV,) = RandomizedSearchCV.__bases__  # scikit-learn gives it no public name
 
 
 class TailCalibratedRegressor(RegressorMixin, BaseEstimator):

@@ -23,7 +23,7 @@ class Deck:
     """The text of an input file, with placeholders such as ``{{ width }}`` for parameters.
 
     A placeholder holds a name or an expression of names, and may end with a format of Python: ``{{ width:.3e }}``,
-    ``{{ 2 * width + gap :g }}``. See `tcgp.expressions` for the grammar. Single braces are text.
+    ``{{ 2 * width + gap :g }}``. See ``tcgp.expressions`` for the grammar. Single braces are text.
 
     Examples
     --------

@@ -292,7 +292,7 @@ class Goals:
         >>> from tcgp import Space
         >>> from tcgp.goals import Goals
         >>> goals = Goals(Space([(0, 1)]), "gain", ["2 * stress <= 250"], noise={"gain": True, "stress": 1.5})
-        >>> goals.deviations((0.5,), 3.0, {"gain": 3.0, "gain_sd": 0.1, "stress": 240.0}, None)
+        >>> [round(sd, 6) for sd in goals.deviations((0.5,), 3.0, {"gain": 3.0, "gain_sd": 0.1, "stress": 240.0}, None)]
         [0.1, 3.0]
         """
         if y is None:

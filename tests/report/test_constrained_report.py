@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from typing import Any
 
@@ -67,7 +68,9 @@ def test_a_constraint_says_where_the_best_point_is(data: dict, optimizer: Optimi
 
 
 def test_the_model_of_a_limit_is_judged_at_the_limit(data: dict, optimizer: Optimizer) -> None:
-    model = optimizer.surrogates[1].last.model
+    current = copy.copy(optimizer)  # the report shows models of all evaluations, the last one included
+    current.update_model()
+    model = current.surrogates[1].last.model
     shown = data["constraints"][0]["model"]
     assert shown["sentence"] == diagnose_limit(model).summary
     scores = loo_scores(model, threshold=0.0)
@@ -123,7 +126,8 @@ def test_a_maximum_is_shown_with_the_sign_of_the_user() -> None:
     assert [t["best"] for t in shown["trace"]] == [-t["best"] for t in mirrored["trace"]]
     assert [t["threshold"] for t in shown["trace"]] == [-t["threshold"] for t in mirrored["trace"]]
     assert shown["calibration"]["threshold"] == -mirrored["calibration"]["threshold"]
-    diagnosis = diagnose(up.model)
+    current = copy.copy(up)
+    diagnosis = diagnose(current.update_model())
     assert "low" in calibration_sentence(diagnosis) or "Below" in calibration_sentence(diagnosis)
     sentence = calibration_sentence(diagnosis, maximize=True)
     assert shown["calibration"]["sentence"] == sentence

@@ -170,7 +170,7 @@ class Campaign:
     >>> campaign = Campaign(parameters, objective="cost", constraints=["stress <= 2"], rng=0)
     >>> (values,) = campaign.ask(1)
     >>> campaign.tell(values, {"cost": values["x"], "stress": 1.0})
-    >>> campaign.tell({"x": 0.5}, {}, Status.FAILED, "the mesh was bad")
+    >>> campaign.tell({"x": 0.25}, {}, Status.FAILED, "the mesh was bad")
     >>> [evaluation.reason for evaluation in campaign.optimizer.evaluations]
     [None, 'the mesh was bad']
     """

@@ -58,7 +58,7 @@ class Adversary(RuleBasedStateMachine):
         os.chdir(self.place)
         journal = Path("run.jsonl") if relative else self.place / "run.jsonl"
         # All proposals are of the initial design: nothing is fitted, and a case takes milliseconds.
-        self.optimizer = Optimizer(BOX, n_initial=10**6, rng=seed, journal=journal)
+        self.optimizer = Optimizer(BOX, n_initial=10**6, initial_design="uniform", rng=seed, journal=journal)
         self.told: dict[tuple[float, ...], float] = {}
         self.journals = {self.place / "run.jsonl"}  # the names that journals of this run have had
         self.others: dict[Path, bytes] = {}  # files that are none of its business, and what is in them

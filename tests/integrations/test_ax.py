@@ -61,6 +61,28 @@ def _distinct(asked):
     return len({tuple(values.items()) for values in asked})
 
 
+def test_with_noise_points_are_repeated_and_standard_errors_are_used():
+    client, node = _client(noise=True, outcomes=["stress <= 1.0"])
+    rng, asked = np.random.default_rng(0), []
+    for _ in range(20):
+        for index, values in client.get_next_trials(max_trials=1).items():
+            loss = _bowl(values) + 0.3 * rng.standard_normal()
+            stress = values["x"] + values["y"] + 0.1 * rng.standard_normal()
+            client.complete_trial(index, raw_data={"loss": (loss, 0.3), "stress": (stress, 0.1)})
+            asked.append(values)
+    assert {(e.outputs["objective_sd"], e.outputs["limit0_sd"]) for e in node.evaluations} == {(0.3, 0.1)}
+    assert node.trace[-1]["noise"] == pytest.approx(0.3)
+    assert min(_bowl(values) for values in asked[10:]) < 0.2
+
+
+def test_a_node_of_noisy_trials_proposes_a_point_again():
+    client, node = _client(noise=True)
+    rng = np.random.default_rng(0)
+    asked = _run(client, lambda values: _bowl(values) + 0.3 * rng.standard_normal(), 16)
+    assert _distinct(asked) < 16
+    assert len(node.evaluations) == 15  # when the last one was proposed
+
+
 def test_finds_the_minimum_of_a_bowl():
     client, node = _client()
     asked = _run(client, _bowl, 18)

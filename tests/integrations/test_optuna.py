@@ -304,6 +304,41 @@ def test_values_that_differ_at_one_point_are_averaged():
     assert all(trial.state == TrialState.COMPLETE for trial in study.trials)
 
 
+def _scattered(rng):
+    return lambda trial: _bowl(trial) + 0.3 * rng.standard_normal()
+
+
+def test_with_noise_points_are_repeated_and_the_model_knows_how_much_values_scatter():
+    study = _study(noise=True)
+    study.optimize(_scattered(np.random.default_rng(0)), n_trials=30)
+    assert len(set(_points(study))) < 30
+    state = bridge.latest_state(study.trials, ["x", "y"], 100)
+    assert "noisy" in {old.get("scale") for old in (state, *state.get("others", ()))}
+    near = [x for x in _points(study)[15:] if abs(x[0] - 1.0) + abs(x[1] + 0.5) < 0.5]
+    assert len(near) >= 5
+
+
+def test_with_noise_a_study_stopped_and_resumed_repeats_an_uninterrupted_one():
+    def values(sizes, study):
+        rng = np.random.default_rng(1)
+        for n in sizes:
+            study.sampler = TailCalibratedSampler(seed=3, n_startup_trials=5, noise=0.3)
+            study.optimize(_scattered(rng), n_trials=n)
+        return study.trials_dataframe()["value"].tolist()
+
+    assert values([14], _study()) == values([8, 6], _study())
+
+
+def test_noise_of_constraints_is_learned_where_that_of_the_objective_is_known():
+    rng = np.random.default_rng(2)
+    study = _study(
+        noise=0.1, constraints_func=lambda trial: [trial.params["x"] + 0.2 * rng.standard_normal()]
+    )
+    study.optimize(_scattered(rng), n_trials=14)
+    assert {trial.state for trial in study.trials} == {TrialState.COMPLETE}
+    assert np.isfinite([trial.user_attrs.get("tcgp:log_feasible", 0.0) for trial in study.trials]).all()
+
+
 # ---- constraints ----
 
 
@@ -609,6 +644,8 @@ def test_bad_settings_are_refused_at_once():
         TailCalibratedSampler(criterion="luck")
     with pytest.raises(ValueError, match="n_startup_trials must be a positive integer"):
         TailCalibratedSampler(n_startup_trials=0)
+    with pytest.raises(ValueError, match="noise must be False, True or a standard deviation above 0, got -1"):
+        TailCalibratedSampler(noise=-1)
 
 
 def test_plots_of_optuna_work():

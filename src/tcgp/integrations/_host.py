@@ -129,8 +129,12 @@ class Trials:
         y: object = None,
         excesses: Sequence[float] = (),
         reason: str | None = None,
+        sd: Sequence[float] = (),
     ) -> None:
-        """Add a trial: with a value to minimize, and the amounts by which it exceeds its limits, if it is done."""
+        """Add a trial: with a value to minimize, and the amounts by which it exceeds its limits, if it is done.
+
+        ``sd`` is as in `tcgp.integrations.stateless.told`.
+        """
         x = self.parameters.point_of(values)
         if x is None:
             return
@@ -139,7 +143,7 @@ class Trials:
         elif status is Status.FAILED:
             self.evaluations.append(told(x, None, reason=reason))
         else:
-            self.evaluations.append(told(x, y, excesses))
+            self.evaluations.append(told(x, y, excesses, sd=sd))
 
 
 class Campaign:

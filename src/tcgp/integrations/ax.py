@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tcgp._arrays import check_noise
 from tcgp.expressions import parse_constraint
 from tcgp.integrations import _host
 from tcgp.integrations._host import Status, Trials
@@ -82,6 +83,10 @@ class TailCalibratedNode(ExternalGenerationNode):
         Level of the lower confidence bound.
     options : dict, optional
         Options of the method, such as ``{"delta": 0.1}``; see `tcgp.fit_model`.
+    noise : bool or float
+        Whether the objective scatters: True, or its standard deviation; see `tcgp.minimize`. Points may then be
+        repeated. Standard errors that come with the data (``sem``) are used where they are above 0; that of other
+        values, and of constraints, is learned.
     state : dict, optional
         State of the last model, used by the next one; stored and loaded with the node.
     trace : list of dict, optional
@@ -140,8 +145,9 @@ class TailCalibratedNode(ExternalGenerationNode):
         options: dict[str, Any] | None = None,
         state: dict[str, Any] | None = None,
         trace: list[dict[str, Any]] | None = None,
+        noise: bool | float = False,
     ) -> None:
-        super().__init__(name="TailCalibrated", should_deduplicate=True)
+        super().__init__(name="TailCalibrated", should_deduplicate=not noise)
         if n_initial is not None:
             check_positive_integer("n_initial", n_initial)
         self.seed = (
@@ -151,6 +157,7 @@ class TailCalibratedNode(ExternalGenerationNode):
         self.criterion = criterion
         self.n_initial = n_initial
         self.epsilon = epsilon
+        self.noise = check_noise(noise)
         self.state = state
         self.trace = list(trace or [])
         self._parameters: AxParameters | None = None
@@ -159,7 +166,13 @@ class TailCalibratedNode(ExternalGenerationNode):
         self._unanswered: list[Point] = []
         given = {} if options is None else options
         settings = Settings(
-            method, criterion, n_initial or 1, maximizer=maximizer, epsilon=epsilon, options=given
+            method,
+            criterion,
+            n_initial or 1,
+            maximizer=maximizer,
+            epsilon=epsilon,
+            options=given,
+            noise=noise,
         )
         self.maximizer, self.options = settings.maximizer, dict(settings.options)
 
@@ -180,8 +193,10 @@ class TailCalibratedNode(ExternalGenerationNode):
         limits = _limits(experiment)
         parameters = AxParameters(experiment.search_space)
         means: dict[tuple[int, str], dict[str, float]] = {}
+        errors: dict[tuple[int, str], dict[str, float]] = {}
         for row in data.df.itertuples():
             means.setdefault((row.trial_index, row.arm_name), {})[row.metric_name] = row.mean
+            errors.setdefault((row.trial_index, row.arm_name), {})[row.metric_name] = row.sem
         trials = Trials(parameters)
         for index, trial in experiment.trials.items():
             abandoned = {arm.name for arm in trial.abandoned_arms}  # of a batch that is completed, too
@@ -191,7 +206,9 @@ class TailCalibratedNode(ExternalGenerationNode):
                     trials.add(arm.parameters, Status.FAILED, reason="the trial failed")
                 elif trial.status.is_completed and metric in outcomes and arm.name not in abandoned:
                     excesses = [_excess(limit, outcomes) for limit in limits]
-                    trials.add(arm.parameters, Status.DONE, sign * outcomes[metric], excesses)
+                    sem = errors[index, arm.name]
+                    sd = [sem[metric], *(_error(limit, sem) for limit in limits)] if self.noise else ()
+                    trials.add(arm.parameters, Status.DONE, sign * outcomes[metric], excesses, sd=sd)
                 else:
                     trials.add(arm.parameters, Status.PENDING)
         self._parameters, self._n_limits = parameters, len(limits)
@@ -215,6 +232,7 @@ class TailCalibratedNode(ExternalGenerationNode):
             "maximizer": self.maximizer,
             "epsilon": self.epsilon,
             "options": self.options,
+            "noise": self.noise,
         }
         try:
             proposal, state = ask(
@@ -394,6 +412,14 @@ def _excess(constraint: OutcomeConstraint, outcomes: Mapping[str, float]) -> flo
     ]
     excess = float(sum(terms) - constraint.bound)
     return excess if constraint.op == ComparisonOp.LEQ else -excess
+
+
+def _error(constraint: OutcomeConstraint, errors: Mapping[str, float]) -> float:
+    """Return the standard error of that amount; NaN if not all are known."""
+    weights = (weight for _, weight in constraint.metric_weights)
+    return math.hypot(
+        *(w * errors.get(name, math.nan) for name, w in zip(constraint.metric_names, weights, strict=True))
+    )
 
 
 def _distinct(points: Iterable[Point]) -> list[Point]:

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from tcgp._arrays import check_noise
 from tcgp.integrations import _host
 from tcgp.integrations._host import Parameter, Status, Trials
 from tcgp.integrations._repeats import best_repeat
@@ -107,6 +108,9 @@ class TailCalibratedSampler(BaseSampler):
         Level of the lower confidence bound.
     options : mapping, optional
         Options of the method, such as ``{"delta": 0.1}``; see `tcgp.fit_model`.
+    noise : bool or float
+        Whether the objective scatters: True, or its standard deviation; see `tcgp.minimize`. Trials may then repeat a
+        point. That of constraints is learned.
     constraints_func : callable, optional
         As in Optuna's ``GPSampler``: a function of a finished trial that returns a sequence of numbers, which are
         stored with the trial. A constraint holds if its number is at most 0. Constraints that the objective sets
@@ -154,6 +158,7 @@ class TailCalibratedSampler(BaseSampler):
         maximizer: str | None = None,
         epsilon: float = 0.1,
         options: Mapping[str, Any] | None = None,
+        noise: bool | float = False,
         constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
     ) -> None:
         check_positive_integer("n_startup_trials", n_startup_trials)
@@ -167,6 +172,7 @@ class TailCalibratedSampler(BaseSampler):
             "maximizer": maximizer,
             "epsilon": epsilon,
             "options": {} if options is None else options,
+            "noise": check_noise(noise),
         }
         Settings(**self._settings)  # report invalid settings here, not in the middle of a study
         self._seed = _fresh_seed() if seed is None else check_seed("seed", seed)
@@ -222,7 +228,10 @@ class TailCalibratedSampler(BaseSampler):
         )
 
     def _choose(self, study: Study, trial: FrozenTrial, parameters: OptunaParameters) -> dict[str, Any]:
-        """Return parameter values that no other trial has, unless repeating them is worth more or none are left."""
+        """Return parameter values that no other trial has, unless repeating them is worth more or none are left.
+
+        With noise, two workers may choose one point: both values tell something.
+        """
         log = TrialLog(study, trial)
         seed = self.seed_for(trial)
         settled = False
@@ -235,7 +244,8 @@ class TailCalibratedSampler(BaseSampler):
                 (x,) = parameters.space.sample(1, np.random.default_rng(seed))
                 return parameters.values_at(x)
             log.write(POINT, parameters.to_internal(proposal.x))
-            settled = proposal.source == REPEAT or self.settle(study, trial, parameters, proposal.x)
+            repeats = proposal.source == REPEAT or bool(self._settings["noise"])
+            settled = repeats or self.settle(study, trial, parameters, proposal.x)
         log.write(SETTLED, True)
         if state is not None:
             log.write(STATE, state)
@@ -267,7 +277,11 @@ class TailCalibratedSampler(BaseSampler):
         names = [*parameters.distributions, *(f"{CONSTRAINTS}:{key}" for key in limits)]
         state = latest_state(others, names, n=len(evaluations))
         again = None
-        enough = len(evaluations) >= self._settings["n_initial"] and len(signs) == 1
+        enough = (
+            len(evaluations) >= self._settings["n_initial"]
+            and len(signs) == 1
+            and not self._settings["noise"]
+        )
         if enough and parameters.may_repeat(complete):
             repeat = best_repeat(evaluations)
             if repeat is not None:

@@ -18,11 +18,18 @@ from tcgp.space import Point, Space
 __all__ = ["ask", "merge", "told"]
 
 
-def told(x: Point, y: object, excesses: Sequence[float] = (), reason: str | None = None) -> Evaluation:
+def told(
+    x: Point,
+    y: object,
+    excesses: Sequence[float] = (),
+    reason: str | None = None,
+    sd: Sequence[float] = (),
+) -> Evaluation:
     """Return an evaluation with the amounts by which it exceeds its limits; NaN where an amount is unknown.
 
     The value may be a tuple of several, all to be minimized. An infinite excess counts as a failure, like an infinite
-    value, because no model can represent it.
+    value, because no model can represent it. ``sd`` has the standard deviations of the noise of the value and of the
+    excesses; those that are not above 0 are unknown.
     """
     if any(math.isinf(excess) for excess in excesses):
         return Evaluation.of(x, None, "a constraint is infinite")
@@ -30,12 +37,13 @@ def told(x: Point, y: object, excesses: Sequence[float] = (), reason: str | None
     evaluation = Evaluation.of(x, y[0] if isinstance(y, tuple) else y, reason)
     if not all(math.isfinite(value) for value in several):
         return Evaluation.of(x, None, "an objective is not finite")
+    known = {k: float(value) for k, value in enumerate(sd) if value > 0.0}
     if evaluation.failed or not (len(excesses) or several):
-        return evaluation
+        return replace(evaluation, sd=known.get(0))
     outputs: dict[str, float | None] = {_objective(k): float(value) for k, value in enumerate(several)}
-    return replace(
-        evaluation, outputs=outputs | {_limit(k): float(excess) for k, excess in enumerate(excesses)}
-    )
+    outputs |= {_limit(k): float(excess) for k, excess in enumerate(excesses)}
+    names = ["objective", *map(_limit, range(len(excesses)))]
+    return replace(evaluation, outputs=outputs | {f"{names[k]}_sd": value for k, value in known.items()})
 
 
 def ask(
@@ -56,8 +64,8 @@ def ask(
     ----------
     space : Space
     evaluations : iterable of Evaluation
-        All known evaluations. A point may occur several times: different values are averaged, and a failure counts
-        only if the point never succeeded.
+        All known evaluations. A point may occur several times: without noise different values are averaged, and a
+        failure counts only if the point never succeeded.
     pending : iterable of points
         Points that are being evaluated or must not be evaluated again.
     seed : int
@@ -65,7 +73,7 @@ def ask(
     state : mapping or None
         The state that the previous call returned. It provides a warm start and the previous threshold.
     settings : mapping
-        Settings of `tcgp.Optimizer`.
+        Settings of `tcgp.Optimizer`. A number as ``noise`` is that of the objective; that of limits is learned.
     n_limits : int
         Number of learned limits; the evaluations contain their excesses, see `told`.
     n_objectives : int
@@ -88,13 +96,16 @@ def ask(
     objective: Any = "objective" if limits else None
     if n_objectives > 1:
         objective = [_objective(k) for k in range(n_objectives)]
+    noise = settings.get("noise", False)
+    if limits and noise not in (False, True):
+        settings = {**settings, "noise": {"objective": noise, **{_limit(k): True for k in range(n_limits)}}}
     optimizer = Optimizer(space, rng=seed, objective=objective, constraints=[*limits, *known], **settings)
     history, (first, *others) = optimizer.history, optimizer.surrogates
     states = first.states
-    for evaluation in merge(evaluations):
+    for evaluation in evaluations if noise else merge(evaluations):
         history.apply(Told(evaluation))
     for x in pending:
-        if history.is_new(x):
+        if noise or history.is_new(x):
             history.apply(Asked(Proposal(len(history.proposals), x, "given")))
     if state is not None and len(state["lengthscales"]) == space.dim:
         states += _unpacked(state)
@@ -109,15 +120,19 @@ def ask(
 
 
 def _packed(states: Sequence[tuple[int, State]]) -> State:
-    """One state per member of a portfolio: the newest state contains those of the other members."""
-    latest = {old.get("member", 0): old for _, old in states}
-    newest = latest.pop(states[-1][1].get("member", 0))
+    """One state per member of a portfolio and scale: the newest state contains those of the others."""
+    latest = {_kind(old): old for _, old in states}
+    newest = latest.pop(_kind(states[-1][1]))
     rest, kept = ([_plain(old) for old in olds] for olds in (latest.values(), [newest]))
     return {**kept[0], **({"others": rest} if rest else {})}
 
 
 def _unpacked(state: Mapping[str, Any]) -> list[tuple[int, State]]:
     return [(-1, dict(old)) for old in (*state.get("others", ()), state)]
+
+
+def _kind(state: State) -> tuple[Any, ...]:
+    return state.get("member", 0), state.get("scale")
 
 
 def _plain(state: State) -> State:

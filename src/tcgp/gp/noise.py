@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import chdtri
 
 from tcgp._arrays import check_bounds, check_noise
 from tcgp._text import plain
@@ -31,6 +32,9 @@ logger = logging.getLogger("tcgp")
 _RANGE = (1e-12, 1e3)
 _STARTS = (1e-4, 1e-2, 1.0)
 _IF_EQUAL = 1e-2  # where all values are equal
+# Noise is not learned to be larger than repeats allow, at this level of a one-sided test: what a stationary process
+# cannot follow, as a narrow valley, is likelier as noise.
+_LEVEL = 0.05
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,21 @@ class Repeats:
         if typical is None and not centred.any():
             counts = precisions = np.ones(len(rows))
         return cls(X[rows], y[rows] + offsets, 1.0 / precisions, counts, squares, typical)
+
+    @property
+    def largest_sd(self) -> float:
+        """The largest noise of a typical evaluation that the repeats allow; infinite if there are none.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tcgp.gp.noise import Repeats
+        >>> X = np.array([[0.0], [1.0], [0.0], [1.0]])
+        >>> round(Repeats.of(X, np.array([2.0, 5.0, 2.1, 4.9])).largest_sd, 2)
+        0.31
+        """
+        freedom, spread = float(self.counts.sum()) - len(self.counts), float(self.squares.sum())
+        return math.sqrt(spread / float(chdtri(freedom, 1.0 - _LEVEL))) if spread else math.inf
 
     def in_units(self, units: Units) -> Repeats:
         """The same in normalized units."""
@@ -197,7 +216,8 @@ class NoisyGaussianProcess(Interpolator):
     Parameters
     ----------
     noise : True or float
-        True learns one standard deviation for all evaluations, with the lengthscales; or its value, in the units of y.
+        True learns one standard deviation for all evaluations, with the lengthscales, and not larger than repeats
+        allow; or its value, in the units of y.
     smoothness, n_starts, selection, shortest, longest
         See `GaussianProcess`.
 
@@ -277,6 +297,15 @@ class NoisyGaussianProcess(Interpolator):
         X, y = check_data(X, y)
         all_data = Repeats.of(X, y, self._deviations(sd, len(y)))
         units = Units.of(all_data.X, all_data.y, None if bounds is None else check_bounds(bounds, X.shape[1]))
+        search = {"curvature": curvature, "refine": refine, "look_around": look_around}
+        self._fit_to(all_data, units, start, **search)
+        largest = all_data.largest_sd
+        if all_data.sd is None and self.noise_ > largest:
+            self._fit_to(replace(all_data, sd=largest), units, start, **search)
+        return self
+
+    def _fit_to(self, all_data: Repeats, units: Units, start: ArrayLike | None, **search: Any) -> None:
+        """Select the hyperparameters and condition."""
         data = all_data.in_units(units)
         likelihood = NoisyLikelihood(data, self.smoothness, prior=selection_prior(self.selection))
         if data.y.min() == data.y.max() and not data.squares.any():
@@ -289,11 +318,9 @@ class NoisyGaussianProcess(Interpolator):
                 likelihood,
                 n_starts=self.n_starts,
                 start=None if start is None else self._start_parameters(start, units),
-                curvature=curvature,
-                refine=refine,
-                look_around=look_around,
                 shortest=self.shortest,
                 longest=self.longest,
+                **search,
             )
             theta, self.curvature_ = found.point, found.curvature
             variance = likelihood.variance_at(theta)
@@ -312,7 +339,6 @@ class NoisyGaussianProcess(Interpolator):
         self.objective_ = units.log_density(-likelihood.value(theta), n_values)
         likelihood.prior = None
         self.log_likelihood_ = units.log_density(-likelihood.value(theta), n_values)
-        return self
 
     def condition(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Return a copy with evaluations of typical noise added, all hyperparameters fixed."""

@@ -69,7 +69,7 @@ def iterations(problem_name: str, method: str, n_iterations: int, seed: int) -> 
 def exact_log_ei(model: tcgp.Model, best: float, points: np.ndarray) -> np.ndarray:
     """Log EI at some points given the model's hyperparameters, its linear algebra done with 40 digits."""
     posterior, units = model.interpolator.posterior_, model.interpolator.units_
-    X, U = ((A / posterior.lengthscales).tolist() for A in (posterior.X, points))
+    X, U = ((A / posterior.covariance.lengthscales).tolist() for A in (posterior.X, points))
     n, flint.ctx.dps = len(X), 40
     K = flint.arb_mat([[_matern(x, other) for other in X] for x in X])
     for i, nugget in enumerate(posterior.nuggets):

@@ -8,9 +8,10 @@ from scipy.stats import multivariate_normal
 
 import tcgp
 from tcgp import GaussianProcess
-from tcgp.gp.additive import AdditiveGaussianProcess, AdditiveLikelihood, AdditivePosterior, AdditivePrior
+from tcgp.gp.additive import Additive, AdditivePrior
 from tcgp.gp.kernels import SMOOTHNESSES
-from tcgp.gp.likelihood import PooledPrior
+from tcgp.gp.likelihood import ConcentratedLikelihood, PooledPrior
+from tcgp.gp.posterior import Posterior
 
 BOX = [(0.0, 1.0)] * 3
 RNG = np.random.default_rng(0)
@@ -21,7 +22,9 @@ THETA = np.array([-0.5, 0.2, 0.8, -1.0, -1.5, -0.3, 0.5, -1.0, 2.0])
 
 @pytest.mark.parametrize("p", SMOOTHNESSES)
 def test_gradient_of_the_likelihood_is_that_of_differences(p):
-    likelihood = AdditiveLikelihood(X, Y, p, prior=AdditivePrior(3, PooledPrior(0.5)))
+    likelihood = ConcentratedLikelihood(
+        X, Y, p, covariance=Additive, prior=AdditivePrior(3, PooledPrior(0.5))
+    )
     value, gradient = likelihood.value_and_gradient(THETA)
     assert value == pytest.approx(likelihood.value(THETA), rel=1e-12)
     steps = 1e-6 * np.eye(9)
@@ -30,7 +33,7 @@ def test_gradient_of_the_likelihood_is_that_of_differences(p):
 
 
 def test_many_pairs_are_computed_twice_with_the_same_result(monkeypatch):
-    likelihood = AdditiveLikelihood(X, Y, 2)
+    likelihood = ConcentratedLikelihood(X, Y, 2, covariance=Additive)
     value, gradient = likelihood.value_and_gradient(THETA)
     monkeypatch.setattr("tcgp.gp.additive.STORED", 100)
     again, gradient_again = likelihood.value_and_gradient(THETA)
@@ -47,9 +50,11 @@ def test_likelihood_is_the_density_of_the_data():
     difference = X[:, None] - X[None]
     K = matern(np.sqrt(((difference / together) ** 2).sum(axis=-1)))
     K = (K + (s * matern(np.abs(difference / apart))).sum(axis=-1)) / (1.0 + s.sum())
-    posterior = AdditivePosterior.condition_on(X, Y, np.exp(THETA), 2)
+    posterior = Posterior.condition(X, Y, Additive(np.exp(THETA), 2))
     expected = multivariate_normal(np.full(30, posterior.mean), posterior.variance * K).logpdf(Y)
-    assert -AdditiveLikelihood(X, Y, 2).value(THETA) == pytest.approx(expected, rel=1e-9)
+    assert -ConcentratedLikelihood(X, Y, 2, covariance=Additive).value(THETA) == pytest.approx(
+        expected, rel=1e-9
+    )
 
 
 def test_it_interpolates_and_predicts_sums_far_better_than_a_product():
@@ -57,11 +62,11 @@ def test_it_interpolates_and_predicts_sums_far_better_than_a_product():
     new = RNG.random((500, 3))
     truth = (np.cos(14.0 * new) + new).sum(axis=1)
     errors = {}
-    for gp in (AdditiveGaussianProcess(), GaussianProcess()):
+    for gp in (GaussianProcess(covariance="additive"), GaussianProcess()):
         gp.fit(X, y, bounds=BOX)
         np.testing.assert_allclose(gp.predict(X)[0], y, atol=1e-8)
-        errors[type(gp)] = np.sqrt(np.mean((gp.predict(new)[0] - truth) ** 2))
-    assert errors[AdditiveGaussianProcess] < 0.2 * errors[GaussianProcess]
+        errors[gp.covariance] = np.sqrt(np.mean((gp.predict(new)[0] - truth) ** 2))
+    assert errors["additive"] < 0.2 * errors["product"]
 
 
 def test_it_is_no_worse_than_a_product_where_nothing_is_a_sum():
@@ -70,14 +75,14 @@ def test_it_is_no_worse_than_a_product_where_nothing_is_a_sum():
     truth = np.prod(np.cos(5.0 * new), axis=1)
     errors = [
         np.sqrt(np.mean((gp.fit(X, y, bounds=BOX).predict(new)[0] - truth) ** 2))
-        for gp in (AdditiveGaussianProcess(), GaussianProcess(selection="pooled"))
+        for gp in (GaussianProcess(covariance="additive"), GaussianProcess(selection="pooled"))
     ]
     assert errors[0] < 1.2 * errors[1]
 
 
 def test_units_change_nothing_but_units():
-    gp = AdditiveGaussianProcess().fit(X, Y, bounds=BOX)
-    other = AdditiveGaussianProcess().fit(8.0 * X - 1.0, 1024.0 * Y, bounds=[(-1.0, 7.0)] * 3)
+    gp = GaussianProcess(covariance="additive").fit(X, Y, bounds=BOX)
+    other = GaussianProcess(covariance="additive").fit(8.0 * X - 1.0, 1024.0 * Y, bounds=[(-1.0, 7.0)] * 3)
     mean, sd = gp.predict([[0.3, 0.6, 0.9]])
     other_mean, other_sd = other.predict(8.0 * np.array([[0.3, 0.6, 0.9]]) - 1.0)
     assert other_mean[0] == pytest.approx(1024.0 * mean[0], rel=1e-5)
@@ -98,7 +103,7 @@ def test_a_warm_fit_goes_on_from_the_state():
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_few_or_equal_values_give_a_usable_model(n):
     for y in (np.ones(n), np.arange(float(n))):
-        gp = AdditiveGaussianProcess().fit(X[:n], y, bounds=BOX)
+        gp = GaussianProcess(covariance="additive").fit(X[:n], y, bounds=BOX)
         mean, sd = gp.predict(RNG.random((10, 3)))
         assert np.isfinite(mean).all()
         assert np.isfinite(sd).all()
@@ -107,6 +112,6 @@ def test_few_or_equal_values_give_a_usable_model(n):
 def test_a_scan_of_many_data_uses_a_part_of_them():
     points = np.random.default_rng(1).random((450, 2))
     y = np.cos(20.0 * points).sum(axis=1)
-    gp = AdditiveGaussianProcess().fit(points, y, bounds=[(0.0, 1.0)] * 2)
+    gp = GaussianProcess(covariance="additive").fit(points, y, bounds=[(0.0, 1.0)] * 2)
     new = np.random.default_rng(2).random((100, 2))
     assert np.abs(gp.predict(new)[0] - np.cos(20.0 * new).sum(axis=1)).max() < 1e-3

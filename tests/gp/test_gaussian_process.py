@@ -10,9 +10,8 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 
 from tcgp import GaussianProcess, RelaxedGaussianProcess, problems
-from tcgp.gp.additive import AdditiveGaussianProcess
+from tcgp.gp.gaussian_process import COVARIANCES
 from tcgp.gp.kernels import SMOOTHNESSES
-from tcgp.gp.rotated import RotatedGaussianProcess
 from tcgp.gp.selection import SELECTIONS
 
 
@@ -165,8 +164,8 @@ def clustered(values, n=40, dim=2, closest=-3.0):
     [
         *(GaussianProcess(selection=selection) for selection in SELECTIONS),
         RelaxedGaussianProcess(0.3),
-        AdditiveGaussianProcess(),
-        RotatedGaussianProcess(),
+        GaussianProcess(covariance="additive"),
+        GaussianProcess(covariance="rotated"),
     ],
 )
 def test_the_nugget_that_rounding_needs_does_not_become_noise(model):
@@ -175,6 +174,19 @@ def test_the_nugget_that_rounding_needs_does_not_become_noise(model):
     model.fit(X, y, bounds=[(0, 1)] * 2)
     exact = model.y_ <= getattr(model, "threshold", np.inf)
     np.testing.assert_allclose(model.predict(X)[0][exact], y[exact], atol=1e-8)
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_a_nugget_is_learned_with_every_covariance_and_started_from(covariance):
+    X, y = smooth_data()
+    y = y + 0.1 * np.random.default_rng(1).standard_normal(len(y))
+    options = {"nugget": None, "selection": "pooled", "covariance": covariance}
+    gp = GaussianProcess(**options).fit(X, y, bounds=[(0, 1)] * 3)
+    assert 0.0 < gp.nugget_ < 1.0
+    start = gp.lengthscales_ if covariance == "product" else gp.parameters_
+    again = GaussianProcess(**options)
+    again.fit(X, y, bounds=[(0, 1)] * 3, start=[*start, gp.nugget_], refine=False)
+    np.testing.assert_allclose(again.predict(X)[0], gp.predict(X)[0], rtol=1e-9)
 
 
 def test_lengthscales_that_would_make_it_noise_are_not_kept():
@@ -186,10 +198,11 @@ def test_lengthscales_that_would_make_it_noise_are_not_kept():
     assert np.abs(warm.predict(X)[0] - y).max() < 1e-2 * y.std()
 
 
-def test_a_jump_between_points_that_rounding_makes_one_is_smoothed_with_a_warning(caplog):
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_a_jump_between_points_that_rounding_makes_one_is_smoothed_with_a_warning(covariance, caplog):
     X, y = smooth_data()
     X, y = np.vstack([X, X[0] + 1e-12]), np.append(y, y[0] + 1.0)
-    gp = GaussianProcess().fit(X, y, bounds=[(0, 1)] * 3)
+    gp = GaussianProcess(covariance=covariance).fit(X, y, bounds=[(0, 1)] * 3)
     assert "too close together to tell apart" in caplog.text
     new = np.random.default_rng(1).random((20, 3))
     mean, sd = gp.predict(new)

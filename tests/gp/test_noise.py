@@ -81,8 +81,7 @@ def test_leave_one_out_is_about_the_pooled_value_noise_included():
     rest = type(p).condition(
         p.X[others],
         p.z[others],
-        p.lengthscales,
-        p.p,
+        p.covariance,
         mean=p.mean,
         variance=p.variance,
         nuggets=p.nuggets[others],

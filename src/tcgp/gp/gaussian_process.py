@@ -6,10 +6,15 @@ import numpy as np
 
 from tcgp._text import plain
 from tcgp._typing import ArrayLike
+from tcgp.gp.additive import Additive
 from tcgp.gp.interpolator import Interpolator
+from tcgp.gp.product import Product
+from tcgp.gp.rotated import Rotated
 from tcgp.gp.selection import LONGEST, SHORTEST
 
-__all__ = ["GaussianProcess"]
+__all__ = ["COVARIANCES", "GaussianProcess"]
+
+COVARIANCES: dict[str, type[Product]] = {"product": Product, "additive": Additive, "rotated": Rotated}
 
 
 class GaussianProcess(Interpolator):
@@ -26,11 +31,12 @@ class GaussianProcess(Interpolator):
         Fixed at this value (in the units of X) instead of fitted.
     mean, variance : float, optional
         Fixed at this value (in the units of y) instead of fitted.
-    n_starts : int
-        Largest number of full descents of the likelihood when there is no warm start.
+    n_starts : int, optional
+        Largest number of full descents of the likelihood when there is no warm start: 3, or 2 where the covariance has
+        a prior of its own.
     selection : {"ml", "pooled"}
         How lengthscales are fitted: by maximum likelihood (``"ml"``); or near a common level (``"pooled"``, for few
-        data or many parameters).
+        data or many parameters). Other covariances than a product have priors of their own.
     nugget : float or None
         Variance of ripples too short to be resolved, in units of the process variance. 0 interpolates. None fits it
         with the lengthscales, and the process smooths the data. `predict` gives the smooth part; `leave_one_out`
@@ -40,10 +46,18 @@ class GaussianProcess(Interpolator):
         None: so long that a hundredth of a point is expected within it, and at least 0.1.
     longest : float
         Longest one, in units of the box.
+    covariance : {"product", "additive", "rotated"}
+        A product over all coordinates; a weighted sum of such a product and of a function of each coordinate, for
+        functions that are nearly sums; or a function of linear combinations of the coordinates, for valleys oblique to
+        the axes. ``start`` is then ``parameters_`` of an earlier fit.
 
     Attributes
     ----------
     lengthscales_ : (d,) array
+        Of another covariance than a product: those of a product that resembles it.
+    parameters_ : array or None
+        Parameters of such a covariance: the lengthscales of the product and of single coordinates, and the weights of
+        these; or the lengthscales and links of linear combinations.
     mean_, variance_, log_likelihood_ : float
     objective_ : float
         What the selection maximized: equals ``log_likelihood_`` with ``"ml"``.
@@ -74,13 +88,23 @@ class GaussianProcess(Interpolator):
         lengthscales: ArrayLike | None = None,
         mean: float | None = None,
         variance: float | None = None,
-        n_starts: int = 3,
+        n_starts: int | None = None,
         selection: str = "ml",
         nugget: float | None = 0.0,
         shortest: float | None = SHORTEST,
         longest: float = LONGEST,
+        covariance: str = "product",
     ) -> None:
+        if covariance not in COVARIANCES:
+            raise ValueError(
+                f"covariance must be one of {', '.join(map(repr, COVARIANCES))}, got {plain(covariance)}"
+            )
+        if covariance != "product":
+            selection = "pooled"
+        if n_starts is None:
+            n_starts = 3 if covariance == "product" else 2
         super().__init__(smoothness, n_starts, selection, shortest, longest)
+        self.covariance, self._form = covariance, COVARIANCES[covariance]
         if nugget is not None and not 0.0 <= nugget < np.inf:
             raise ValueError(
                 f"nugget must be at least 0 and finite, or None to learn it, got {plain(nugget)}"

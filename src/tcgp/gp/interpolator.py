@@ -8,19 +8,19 @@ import numbers
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from tcgp._arrays import check_bounds
 from tcgp._text import plain
 from tcgp._threads import single_threaded
 from tcgp._typing import ArrayLike, Bounds, FloatArray
-from tcgp.gp.kernels import SMOOTHNESSES, correlation
+from tcgp.gp.kernels import SMOOTHNESSES
 from tcgp.gp.likelihood import ConcentratedLikelihood
-from tcgp.gp.posterior import LeaveOneOut, ParametricPosterior, Posterior
-from tcgp.gp.selection import LONGEST, SHORTEST, select_lengthscales, selection_prior
+from tcgp.gp.posterior import LeaveOneOut, Posterior
+from tcgp.gp.product import Product
+from tcgp.gp.selection import SHORTEST, select_lengthscales, selection_prior
 from tcgp.gp.units import Units, check_data, check_lengthscales, check_points, merge_duplicates
 
-__all__ = ["Interpolator", "ParametricInterpolator"]
+__all__ = ["Interpolator"]
 
 if TYPE_CHECKING:
     from typing import Self
@@ -62,6 +62,8 @@ class Interpolator:
     units_: Units
     curvature_: FloatArray | None = None
     parameters_: FloatArray | None = None
+
+    _form: type[Product] = Product
 
     # Held at a value instead of selected; only `GaussianProcess` takes one from the user.
     lengthscales: ArrayLike | None = None
@@ -143,21 +145,17 @@ class Interpolator:
         self.curvature_ = None
         if self.lengthscales is not None:
             rho = check_lengthscales(self.lengthscales, dim, "lengthscales") / units.x_width
-            posterior = self._condition(points, z, rho, **known, nuggets=self.nugget or 0.0)
+            covariance = self._form.like(rho, self.smoothness)
+            posterior = Posterior.condition(points, z, covariance, **known, nuggets=self.nugget or 0.0)
         elif z.min() == z.max():
             logger.warning("the %s are equal: lengthscales and variance are set, not estimated", self._exact)
             rho = np.full(dim, 0.5 * np.sqrt(dim))
             known["variance"] = 1.0 if variance is None else variance
-            posterior = self._condition(points, z, rho, **known, nuggets=self.nugget or 0.0)
+            covariance = self._form.like(rho, self.smoothness)
+            posterior = Posterior.condition(points, z, covariance, **known, nuggets=self.nugget or 0.0)
         else:
-            likelihood = self._likelihood(
-                points,
-                z,
-                units,
-                **known,
-                nugget=self.nugget,
-                prior=selection_prior(self.selection),
-            )
+            prior = self._form.prior(selection_prior(self.selection), *points.shape)
+            likelihood = self._likelihood(points, z, units, **known, nugget=self.nugget, prior=prior)
             first = None if start is None else self._start_parameters(start, units)
             theta, posterior = self._select(
                 likelihood, start=first, curvature=curvature, refine=refine, look_around=look_around
@@ -188,16 +186,13 @@ class Interpolator:
             likelihood, n_starts=self.n_starts, shortest=self.shortest, longest=self.longest, **search
         )
         theta, self.curvature_ = selected.point, selected.curvature
-        parameters, nugget = likelihood.parameters(theta), likelihood.nugget
-        if nugget is None:
-            parameters, nugget = parameters[:-1], float(parameters[-1])
-        posterior = self._condition(
+        posterior = Posterior.condition(
             likelihood.X,
             likelihood.complete(theta),
-            parameters,
+            likelihood.covariance_at(theta),
             mean=likelihood.mean,
             variance=likelihood.variance,
-            nuggets=nugget,
+            nuggets=likelihood.nugget_at(theta),
         )
         return theta, posterior
 
@@ -209,18 +204,14 @@ class Interpolator:
         self, points: FloatArray, z: FloatArray, units: Units, **options: Any
     ) -> ConcentratedLikelihood:
         """What selects the lengthscales, in normalized units; options as in `ConcentratedLikelihood`."""
-        return ConcentratedLikelihood(points, z, self.smoothness, **options)
-
-    def _condition(
-        self, points: FloatArray, z: FloatArray, parameters: FloatArray, **options: Any
-    ) -> Posterior:
-        """The process given the data and the parameters of its kernel; options as in `Posterior.condition`."""
-        return Posterior.condition(points, z, parameters, self.smoothness, **options)
+        return ConcentratedLikelihood(points, z, self.smoothness, covariance=self._form, **options)
 
     def _set_posterior(self, posterior: Posterior, units: Units, X: FloatArray, y: FloatArray) -> None:
         """Store what the fit learned, in user units."""
         self.posterior_, self.units_, self.X_, self.y_ = posterior, units, X, y
-        self.lengthscales_ = posterior.lengthscales * units.x_width
+        self.lengthscales_ = posterior.covariance.lengthscales * units.x_width
+        if self._form is not Product:
+            self.parameters_ = posterior.covariance.parameters * self._form.units(units.x_width)
         self.mean_ = float(units.y_from_unit(np.asarray(posterior.mean)))
         with np.errstate(over="ignore", under="ignore"):
             self.variance_ = float(np.float64(posterior.variance) * np.float64(units.y_unit) ** 2)
@@ -232,13 +223,19 @@ class Interpolator:
         self.objective_ = self.log_likelihood_
 
     def _start_parameters(self, start: ArrayLike, units: Units) -> FloatArray:
-        """Log-lengthscales, and log-nugget if it is learned, in units of the box, of a warm start in the user's."""
-        width = self._start_units(units)
-        return np.log(check_lengthscales(start, len(width), "start") / width)
-
-    def _start_units(self, units: Units) -> FloatArray:
-        """Units of the numbers that a warm start gives."""
-        return np.append(units.x_width, [1.0] * self.learns_nugget)
+        """A warm start in the user's units as it is searched: parameters of the covariance, a learned nugget last."""
+        dim, form = len(units.x_width), self._form
+        width = np.append(form.units(units.x_width), [1.0] * self.learns_nugget)
+        others = slice(form.n_positive(dim), form.size(dim))
+        if others.start == others.stop:
+            return np.asarray(np.log(check_lengthscales(start, len(width), "start") / width))
+        theta = np.array(start, dtype=float)
+        if theta.shape != width.shape or not np.isfinite(theta[others]).all():
+            raise ValueError(f"start must be {len(width)} numbers, lengthscales first, got {plain(start)}")
+        theta /= width
+        positive = np.delete(np.arange(len(width)), others)
+        theta[positive] = np.log(check_lengthscales(theta[positive], len(positive), "start"))
+        return theta
 
     @property
     def learns_nugget(self) -> bool:
@@ -274,12 +271,11 @@ class Interpolator:
 
     @single_threaded
     def joint(self, X: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Mean (m,) and covariance (m, m) of the values at the rows of X, of a covariance that is a product."""
+        """Mean (m,) and covariance (m, m) of the values at the rows of X."""
         self._check_fitted()
         points, posterior = self.units_.x_to_unit(check_points(X, self.X_.shape[1])), self.posterior_
         v = posterior.L_inverse @ posterior.correlation_with_data(points).T
-        scaled = points / posterior.lengthscales
-        prior = correlation(cdist(scaled, scaled, "sqeuclidean"), posterior.p)
+        prior = posterior.covariance.correlation(points, points)
         covariance = posterior.variance * self.units_.y_unit**2 * (prior - v.T @ v)
         return self.units_.y_from_unit(posterior.predict(points)[0]), covariance
 
@@ -330,36 +326,3 @@ class Interpolator:
         other = copy.copy(self)
         other._set_posterior(posterior, units, X, y)
         return other
-
-
-class ParametricInterpolator(Interpolator):
-    """Base of processes whose covariance is no product, and has parameters of its own."""
-
-    posterior_type: type[ParametricPosterior]
-
-    def __init__(
-        self,
-        smoothness: int = 2,
-        *,
-        n_starts: int = 2,
-        shortest: float | None = SHORTEST,
-        longest: float = LONGEST,
-    ) -> None:
-        super().__init__(smoothness, n_starts, "pooled", shortest, longest)
-
-    def _condition(
-        self, points: FloatArray, z: FloatArray, parameters: FloatArray, **options: Any
-    ) -> Posterior:
-        if len(parameters) == points.shape[1]:  # lengthscales: nothing was selected
-            parameters = self._product_with(parameters)
-        given = {name: options[name] for name in ("mean", "variance")}
-        return self.posterior_type.condition_on(points, z, parameters, self.smoothness, **given)
-
-    def _product_with(self, lengthscales: FloatArray) -> FloatArray:
-        """Parameters with which the covariance is, almost, a product with these lengthscales."""
-        raise NotImplementedError
-
-    def _set_posterior(self, posterior: Posterior, units: Units, X: FloatArray, y: FloatArray) -> None:
-        super()._set_posterior(posterior, units, X, y)
-        assert isinstance(posterior, ParametricPosterior)
-        self.parameters_ = posterior.parameters * self._start_units(units)

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from scipy.linalg.blas import dsyr
 from scipy.linalg.lapack import dlauum
-from scipy.spatial.distance import pdist
 
 from tcgp._threads import cached_property
 from tcgp._typing import FloatArray, IntArray
-from tcgp.gp.kernels import correlation, correlation_and_slope
+from tcgp.gp.descent import Interval
 from tcgp.gp.posterior import EPSILON, Factorization, factorize, solve_mean, triangular_inverse
+from tcgp.gp.product import Product, ProductPairs
 
-__all__ = ["STORED", "ConcentratedLikelihood", "PooledPrior", "Prior", "evenly"]
+__all__ = ["ConcentratedLikelihood", "PooledPrior", "Prior", "evenly"]
 
 if TYPE_CHECKING:
     from typing import Self
@@ -32,8 +32,6 @@ _NUGGET_STARTS = (1e-6, 1e-3, 1e-1)
 # deviations of the values, costs half a unit of NLL for each datum; a tenth of it costs a hundredth.
 _NOISE = 1e-3
 
-# Numbers up to which the squared differences are kept: 32 MiB.
-STORED = 2**22
 _TINY = float(np.finfo(float).tiny)
 
 
@@ -55,38 +53,6 @@ class PooledPrior:
         """See `Prior`."""
         deviation = log_rho - log_rho.sum() / len(log_rho)
         return float(deviation @ deviation) / (2.0 * self.variance), deviation / self.variance
-
-
-class SquaredDifferences:
-    """Squared differences of all pairs of rows of X, coordinate by coordinate: kept, or made again where many."""
-
-    def __init__(self, X: FloatArray) -> None:
-        n, dim = X.shape
-        self._X = X
-        self._kept: FloatArray | None = None  # (d, pairs)
-        if n * (n - 1) // 2 * dim <= STORED:
-            self._kept = np.array([pdist(column[:, None], "sqeuclidean") for column in X.T])
-
-    def of(self, j: int) -> FloatArray:
-        """Those of one coordinate."""
-        if self._kept is not None:
-            kept: FloatArray = self._kept[j]
-            return kept
-        differences: FloatArray = pdist(self._X[:, [j]], "sqeuclidean")
-        return differences
-
-    def sums(self, weights: FloatArray) -> FloatArray:
-        """Sums over the coordinates with weights (d,), for each pair."""
-        if self._kept is not None:
-            return weights @ self._kept
-        sums: FloatArray = pdist(self._X * np.sqrt(weights), "sqeuclidean")
-        return sums
-
-    def moments(self, weights: FloatArray) -> FloatArray:
-        """Sums over the pairs with weights (pairs,), for each coordinate."""
-        if self._kept is not None:
-            return self._kept @ weights
-        return np.array([pdist(column[:, None], "sqeuclidean") @ weights for column in self._X.T])
 
 
 class ConcentratedLikelihood:
@@ -112,6 +78,8 @@ class ConcentratedLikelihood:
         Values.
     p : int
         Smoothness: nu = p + 1/2.
+    covariance : type of Product
+        The form of the covariance, whose parameters are searched.
     mean : float, optional
         Known mean; estimated if None.
     variance : float, optional
@@ -122,14 +90,12 @@ class ConcentratedLikelihood:
 
     Notes
     -----
-    Parameters ``theta`` are the log-lengthscales, then the log-nugget if it is learned. Only the n (n - 1) / 2
-    pairs are computed, scattered into the triangle that LAPACK reads: this halves the exponentials, which
-    dominate at n of about 100.
+    Parameters ``theta`` are those of the covariance, log-lengthscales first, then the log-nugget if it is learned. Only
+    the n (n - 1) / 2 pairs are computed, scattered into the triangle that LAPACK reads: this halves the exponentials,
+    which dominate at n of about 100.
     """
 
     takes_nugget = True  # whether a nugget can be learned
-    optima = "some"  # how many there are, which says how to look for the best: "few", "some" or "many"
-    is_predictable = True  # whether the curvature of another optimum and predicted gains can be relied on
 
     def __init__(
         self,
@@ -137,22 +103,25 @@ class ConcentratedLikelihood:
         z: FloatArray,
         p: int,
         *,
+        covariance: type[Product] = Product,
         mean: float | None = None,
         variance: float | None = None,
         nugget: float | None = 0.0,
         prior: Prior | None = None,
     ) -> None:
         self.n, self.dim = len(X), X.shape[1]
+        self.covariance, self.optima = covariance, covariance.optima
+        self.is_predictable = covariance.is_predictable
         self.X, self.z, self.p, self.mean, self.variance = X, z, p, mean, variance
         self.nugget, self.prior = nugget, prior
         self.may_smooth = False  # whether a nugget that rounding needs has no price
         self.n_evaluations = 0
         self.rounding = 0.0  # error of the last value with gradient: data in clusters make K nearly singular
-        self._pairs = _positions_of_pairs(self.n)
+        self._positions = _positions_of_pairs(self.n)
 
     @cached_property
-    def _differences(self) -> SquaredDifferences:
-        return SquaredDifferences(self.X)
+    def _pairs(self) -> ProductPairs:
+        return self.covariance.pairs(self.X, self.p)
 
     @property
     def learns_nugget(self) -> bool:
@@ -160,43 +129,49 @@ class ConcentratedLikelihood:
         return self.nugget is None
 
     @property
-    def other_bounds(self) -> list[tuple[float, float]]:
+    def other_bounds(self) -> list[Interval]:
         """Bounds of the parameters after the log-lengthscales."""
-        return (
-            [(float(np.log(_NUGGET_RANGE[0])), float(np.log(_NUGGET_RANGE[1])))] if self.learns_nugget else []
-        )
+        bounds = self.covariance.other_bounds(self.dim)
+        low, high = np.log(_NUGGET_RANGE).tolist()
+        return [*bounds, (low, high)] if self.learns_nugget else bounds
 
     @property
     def other_starts(self) -> Sequence[FloatArray]:
         """Values of these to begin a search with."""
-        return [np.log([nugget]) for nugget in _NUGGET_STARTS] if self.learns_nugget else [np.empty(0)]
+        starts = self.covariance.other_starts(self.dim)
+        if not self.learns_nugget:
+            return starts
+        return [np.append(start, np.log(nugget)) for start in starts for nugget in _NUGGET_STARTS]
 
     def part(self, m: int) -> Self:
         """The same likelihood of m of the data, spread evenly over their order."""
-        rows = evenly(np.arange(self.n), m)
-        options = {"mean": self.mean, "variance": self.variance, "nugget": self.nugget}
-        return type(self)(self.X[rows], self.z[rows], self.p, **options, prior=self.prior)
+        return self._with(evenly(np.arange(self.n), m), self.nugget)
 
-    def smoothing(self) -> ConcentratedLikelihood:
+    def smoothing(self) -> Self:
         """The same for data that nothing passes through: with a learned nugget, or without the price of rounding."""
         if not self.takes_nugget:
             self.may_smooth = True
             return self
-        options = {"mean": self.mean, "variance": self.variance, "nugget": None}
-        return ConcentratedLikelihood(self.X, self.z, self.p, **options, prior=self.prior)
+        return self._with(np.arange(self.n), None)
+
+    def _with(self, rows: IntArray, nugget: float | None) -> Self:
+        """The same likelihood of some data, with this nugget."""
+        options: dict[str, Any] = {"covariance": self.covariance, "prior": self.prior}
+        options |= {"mean": self.mean, "variance": self.variance, "nugget": nugget}
+        return type(self)(self.X[rows], self.z[rows], self.p, **options)
 
     def value(self, theta: FloatArray) -> float:
         """NLL alone, at half the cost of value and gradient."""
         self.n_evaluations += 1
-        K = self._matrix(self._pair_correlations(theta), self._nugget_at(theta))
+        K = self._matrix_at(theta)
         factor = factorize(K, self._workspace[1])
         _, quadratic = self._solve(K, factor)
-        nll = self._nll(quadratic, factor, self._nugget_at(theta))[0]
-        return nll if self.prior is None else nll + self.prior.penalty(self._kernel_parameters(theta))[0]
+        nll = self._nll(quadratic, factor, self.nugget_at(theta))[0]
+        return nll if self.prior is None else nll + self.prior.penalty(self._without_nugget(theta))[0]
 
-    def parameters(self, theta: FloatArray) -> FloatArray:
-        """The parameters of the kernel, and the nugget if it is learned."""
-        return np.exp(theta)
+    def covariance_at(self, theta: FloatArray) -> Product:
+        """The covariance with its parameters."""
+        return self.covariance.searched(self._without_nugget(theta), self.p, self.dim)
 
     def complete(self, theta: FloatArray) -> FloatArray:
         """The values that the likelihood is of: the data."""
@@ -209,8 +184,8 @@ class ConcentratedLikelihood:
     def value_and_gradient(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """NLL and its gradient with respect to theta."""
         self.n_evaluations += 1
-        nugget = self._nugget_at(theta)
-        k, slopes = self._pairs_and_slopes(theta)
+        nugget = self.nugget_at(theta)
+        k, slopes = self._pairs.with_slopes(self._without_nugget(theta))
         K = self._matrix(k, nugget)
         factor = factorize(K, self._workspace[1])
         a, quadratic = self._solve(K, factor)
@@ -220,9 +195,9 @@ class ConcentratedLikelihood:
         inverse = dlauum(triangular_inverse(factor.L), lower=1, overwrite_c=1)[0]
         # K^-1 - a a' / sigma^2, and the price of a nugget
         contrast = dsyr(-1.0 / variance - price, a, a=inverse, lower=1, overwrite_a=1)
-        gradient = slopes(contrast.T.ravel()[self._pairs])
+        gradient = slopes(contrast.T.ravel()[self._positions])
         if self.prior is not None:
-            penalty, slope = self.prior.penalty(self._kernel_parameters(theta))
+            penalty, slope = self.prior.penalty(self._without_nugget(theta))
             nll, gradient = nll + penalty, gradient + slope
         if self.learns_nugget:
             slope_of_nugget = self._slope_of_nugget(nugget, contrast.diagonal(), quadratic, variance)
@@ -231,34 +206,25 @@ class ConcentratedLikelihood:
 
     def correlation_matrix(self, theta: FloatArray) -> FloatArray:
         """Correlation matrix with its nugget: lower triangle, Fortran order."""
-        return self._matrix(self._pair_correlations(theta), self._nugget_at(theta)).copy(order="F")
+        return self._matrix_at(theta).copy(order="F")
 
-    def _pair_correlations(self, theta: FloatArray) -> FloatArray:
-        """Correlations of all pairs."""
-        return correlation(self._differences.sums(np.exp(-2.0 * theta[: self.dim])), self.p)
+    def _matrix_at(self, theta: FloatArray) -> FloatArray:
+        """The same; the next call writes over it."""
+        return self._matrix(self._pairs.correlations(self._without_nugget(theta)), self.nugget_at(theta))
 
-    def _pairs_and_slopes(self, theta: FloatArray) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
-        """Correlations of all pairs, and what gives the gradient of their sum with weights (pairs,)."""
-        inverse_squares = np.exp(-2.0 * theta[: self.dim])
-        k, q = correlation_and_slope(self._differences.sums(inverse_squares), self.p)
-
-        def slopes(weights: FloatArray) -> FloatArray:
-            return self._differences.moments(q * weights) * inverse_squares
-
-        return k, slopes
-
-    def _kernel_parameters(self, theta: FloatArray) -> FloatArray:
+    def _without_nugget(self, theta: FloatArray) -> FloatArray:
         """The parameters without the nugget."""
         return theta[:-1] if self.learns_nugget else theta
 
-    def _nugget_at(self, theta: FloatArray) -> float:
+    def nugget_at(self, theta: FloatArray) -> float:
+        """The nugget, known or learned."""
         return float(np.exp(theta[-1])) if self.nugget is None else self.nugget
 
     def _matrix(self, pairs: FloatArray, nugget: float) -> FloatArray:
         """The same, from its off-diagonal pairs; the next call writes over it."""
         K = self._workspace[0]
         flat = K.T.ravel()
-        flat[self._pairs] = pairs
+        flat[self._positions] = pairs
         flat[:: self.n + 1] = 1.0 + nugget
         return K
 

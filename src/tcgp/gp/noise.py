@@ -179,8 +179,8 @@ class NoisyLikelihood(ConcentratedLikelihood):
 
     def variance_at(self, theta: FloatArray) -> float:
         """The process variance that goes with the parameters."""
-        nugget = self._nugget_at(theta)
-        K = self._matrix(self._pair_correlations(theta), nugget)
+        nugget = self.nugget_at(theta)
+        K = self._matrix_at(theta)
         factor = factorize(K)
         return self._nll(self._solve(K, factor)[1], factor, nugget)[1]
 
@@ -328,8 +328,7 @@ class NoisyGaussianProcess(Interpolator):
         posterior = Posterior.condition(
             data.X,
             data.y,
-            np.exp(theta[:-1]),
-            self.smoothness,
+            likelihood.covariance_at(theta),
             variance=variance,
             nuggets=eta * data.shares,
         )
@@ -349,8 +348,7 @@ class NoisyGaussianProcess(Interpolator):
         posterior = Posterior.condition(
             np.vstack([old.X, units.x_to_unit(X)]),
             np.append(old.z, units.y_to_unit(y)),
-            old.lengthscales,
-            old.p,
+            old.covariance,
             mean=old.mean,
             variance=old.variance,
             nuggets=np.append(old.nuggets, np.full(len(y), self.nugget_)),

@@ -16,11 +16,9 @@ from tcgp._quantiles import quantile
 from tcgp._text import plain
 from tcgp._typing import ArrayLike, Bounds, FloatArray, RandomState
 from tcgp.gp import GaussianProcess, LeaveOneOut, RelaxedGaussianProcess
-from tcgp.gp.additive import AdditiveGaussianProcess
 from tcgp.gp.descent import unpack
 from tcgp.gp.interpolator import Interpolator
 from tcgp.gp.noise import NoisyGaussianProcess
-from tcgp.gp.rotated import RotatedGaussianProcess
 from tcgp.gp.units import Units, check_data
 from tcgp.laws import Law, Normal
 from tcgp.methods.options import check_options
@@ -51,7 +49,6 @@ COLD_FIT_GROWTH = 1.25
 _REFIT_FROM, _REFIT_STEP = 150, 50
 # Probability that does not count where members are compared: they must differ by a factor of two to change anything.
 _NEGLIGIBLE = 1e-8
-_OTHER_COVARIANCES = {"additive": AdditiveGaussianProcess, "rotated": RotatedGaussianProcess}
 
 
 @dataclass(frozen=True)
@@ -335,15 +332,14 @@ def _fit_interpolator(
                 X, y, sd=noise.of_each, bounds=bounds, start=start, curvature=curvature, **search
             )
         interpolator: Interpolator
-        if recipe.covariance != "product":
-            interpolator = _OTHER_COVARIANCES[recipe.covariance](**given)
-        elif recipe.relaxed:
+        if recipe.relaxed:
             # A law calibrated below a threshold of its own has that in its state.
             previous = state.get("threshold") if recipe.law == "normal" else None
             threshold = _relaxation_threshold(settings, X, y, bounds, previous, level)
             interpolator = RelaxedGaussianProcess(threshold, **given)
         else:
-            interpolator = GaussianProcess(**given, nugget=None if recipe.learns_nugget else 0.0)
+            nugget = None if recipe.learns_nugget else 0.0
+            interpolator = GaussianProcess(**given, nugget=nugget, covariance=recipe.covariance)
         return interpolator.fit(X, y, bounds=bounds, start=start, curvature=curvature, **search)
 
     n, choices = len(y), choices_of(settings)

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from tcgp._text import plain
+from tcgp.gp.additive import Additive
+from tcgp.gp.rotated import Rotated
 
 __all__ = ["check_record", "check_state"]
 
@@ -38,14 +40,11 @@ def check_state(state: object, dim: int) -> None:
 
 def _check_kernel(kernel: object, method: object, dim: int) -> None:
     """Refuse what cannot be the parameters of a covariance that is no product."""
-    if method == "tcgp-rotated":
-        size = dim * (dim + 1) // 2
-        if not _are_finite(kernel, size) or not _are_positive(kernel[:dim], dim):  # type: ignore[index]
-            raise ValueError(
-                f"the kernel of a state must be {dim} positive numbers and {size - dim} others, got {plain(kernel)}"
-            )
-    elif not _are_positive(kernel, 3 * dim):
-        raise ValueError(f"the kernel of a state must be {3 * dim} positive numbers, got {plain(kernel)}")
+    form = Rotated if method == "tcgp-rotated" else Additive
+    size, n = form.size(dim), form.n_positive(dim)
+    if not _are_finite(kernel, size) or not _are_positive(kernel[:n], n):  # type: ignore[index]
+        others = f" and {size - n} others" if size > n else ""
+        raise ValueError(f"the kernel of a state must be {n} positive numbers{others}, got {plain(kernel)}")
 
 
 def check_record(record: object, dim: int) -> None:

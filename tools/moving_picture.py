@@ -51,15 +51,10 @@ def reports(folder: Path):
     """Reports of the run of the README's first example, after more and more evaluations."""
     block = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)[1]
     namespace: dict[str, object] = {}
-    exec(block.split("result =")[0], namespace)  # the function
+    exec(block.split("result =")[0], namespace)  # the function, its parameters and limits
     journal = folder / "beam.jsonl"
-    optimizer = tcgp.Optimizer(
-        {"width": (1.0, 20.0), "height": (1.0, 20.0)},
-        objective="mass",
-        constraints=["deflection <= 1", "height <= 4 * width"],
-        journal=journal,
-        rng=0,
-    )
+    space, limits = namespace["space"], namespace["limits"]
+    optimizer = tcgp.Optimizer(space, objective="mass", constraints=limits, journal=journal, rng=0)
     for n in range(1, 31):
         x = optimizer.ask()
         optimizer.tell(x, namespace["simulate"](x))

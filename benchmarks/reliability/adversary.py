@@ -1,10 +1,10 @@
-"""Journals that threads share, copies carry about, and other programs replace, delete, cut and extend.
+"""Journals amid kills, full disks, interrupts, threads, copies, and other programs that change them.
 
     python benchmarks/reliability/adversary.py [1000] [--steps 20]
 
 Random sequences of all that is in tests/reliability/adversary.py, on real files, threads and processes, made by
-hypothesis. After every step all values told must be in the journal, or in the rescue file that has taken its place,
-once; and no other file may be touched. Prints the number of cases and, of a case that fails, the shortest like it.
+hypothesis. After every step all that was acknowledged must be in the journal, or in the rescue file that has taken its
+place, once; what is read back must be what is in memory; and no other file may be touched. Prints the number of cases and, of a case that fails, the shortest like it.
 """
 
 from __future__ import annotations

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import math
 import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -158,32 +154,6 @@ def test_a_finite_space_is_evaluated_once_and_then_exhausted() -> None:
         optimizer.ask()
 
 
-def test_points_of_several_that_an_error_keeps_back_are_offered_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    optimizer = Optimizer([(0.0, 1.0)] * 2, rng=0, journal=tmp_path / "run.jsonl")
-    write = os.write
-
-    def full_disk(descriptor: int, data: bytes) -> int:
-        if len(optimizer.pending) == 2:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return write(descriptor, data)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "write", full_disk)
-        with pytest.raises(OSError, match="No space left"):
-            optimizer.ask(4)
-    points = optimizer.ask(4)
-    assert [list(proposal.x) for proposal in optimizer.pending] == points
-
-
-def test_asking_for_more_than_is_left_gives_what_is_left() -> None:
-    optimizer = Optimizer([Integer(1, 3)], rng=0)
-    assert sorted(optimizer.ask(10)) == [[1], [2], [3]]
-    with pytest.raises(SpaceExhausted, match="pending"):
-        optimizer.ask(2)
-
-
 def test_a_constant_function_is_explored_evenly() -> None:
     optimizer = Optimizer([(0, 1)], n_initial=3, rng=0)
     points = np.sort(np.ravel(drive(optimizer, lambda x: 5.0, 20)))
@@ -254,17 +224,6 @@ def test_a_rounded_answer_settles_the_point_it_was_asked_for() -> None:
 
 
 # ---- telling ----
-
-
-def test_the_same_value_again_is_ignored_and_another_is_refused() -> None:
-    optimizer = Optimizer([(0, 1)], rng=0)
-    optimizer.tell([0.5], 1.0)
-    optimizer.tell([0.5], 1.0)
-    assert len(optimizer.evaluations) == 1
-    with pytest.raises(ValueError, match=r"0\.5.*1\.0.*2\.0"):
-        optimizer.tell([0.5], 2.0)
-    with pytest.raises(ValueError, match="a failure"):
-        optimizer.tell([0.5], None)
 
 
 def test_batches_arrays_and_mappings_can_be_told() -> None:
@@ -385,20 +344,6 @@ def test_a_journal_is_readable_and_complete(tmp_path: Path) -> None:
     assert "NaN" not in path.read_text()
 
 
-def test_resume_restores_everything(tmp_path: Path) -> None:
-    path = tmp_path / "run.jsonl"
-    optimizer = Optimizer([(0, 1), (0, 1)], n_initial=4, rng=1, journal=path, options={"delta": 0.2})
-    drive(optimizer, crash_on_a_third, 9)
-    optimizer.ask(2)
-    again = Optimizer.resume(path)
-    assert again.space == optimizer.space
-    assert again.settings == optimizer.settings
-    assert again.seed == optimizer.seed
-    assert again.evaluations == optimizer.evaluations
-    assert again.pending == optimizer.pending
-    assert again.trace == optimizer.trace
-
-
 def test_seconds_are_journaled_and_a_journal_without_them_resumes(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     with Optimizer([(0, 1)], rng=1, journal=path) as optimizer:
@@ -418,19 +363,6 @@ def test_seconds_are_journaled_and_a_journal_without_them_resumes(tmp_path: Path
 def test_seconds_that_are_none_are_refused(seconds: Any) -> None:
     with pytest.raises(ValueError, match="seconds must be a number >= 0"):
         Optimizer([(0, 1)]).tell([0.5], 1.0, seconds=seconds)
-
-
-def test_pending_points_are_offered_again_in_order_and_only_once(tmp_path: Path) -> None:
-    path = tmp_path / "run.jsonl"
-    first = Optimizer([(0, 1)], rng=1, journal=path)
-    asked = first.ask(4)
-    first.tell(asked[1], 0.0)
-    again = Optimizer.resume(path)
-    again.tell(asked[2], 1.0)
-    assert again.ask(2) == [asked[0], asked[3]]
-    assert again.ask() not in asked
-    left = Optimizer.resume(path, reoffer=False)
-    assert left.ask() not in asked
 
 
 def test_the_seed_of_an_unseeded_run_is_journaled(tmp_path: Path) -> None:
@@ -479,47 +411,6 @@ def test_asynchronous_runs_resume_exactly_too(tmp_path: Path) -> None:
         return points
 
     assert session(tmp_path / "a", cut=False) == session(tmp_path / "b", cut=True)
-
-
-SCRIPT = """
-import os, signal, sys
-import tcgp
-
-def fun(x):
-    with open(sys.argv[2], "a") as log:
-        log.write(repr(x.tolist()) + "\\n")
-    if int(sys.argv[3]) and sum(1 for _ in open(sys.argv[2])) > int(sys.argv[3]):
-        os.kill(os.getpid(), signal.SIGKILL)
-    return float((x[0] - 0.3) ** 2 + 2 * (x[1] - 0.3) ** 2)
-
-tcgp.minimize(fun, [(0, 1), (0, 1)], n_evals=50, n_initial=20, rng=0, journal=sys.argv[1])
-"""
-
-
-def test_fifty_evaluations_are_25_killed_and_25_resumed(tmp_path: Path) -> None:
-    def run(name: str, kill_after: int) -> int:
-        paths = [str(tmp_path / f"{name}.jsonl"), str(tmp_path / f"{name}.log")]
-        return subprocess.run([sys.executable, "-c", SCRIPT, *paths, str(kill_after)], check=False).returncode
-
-    assert run("whole", 0) == 0
-    assert run("cut", 25) == -signal.SIGKILL
-    assert run("cut", 0) == 0
-    whole = (tmp_path / "whole.log").read_text().splitlines()
-    cut = (tmp_path / "cut.log").read_text().splitlines()
-    assert len(whole) == 50
-    # The 26th evaluation was under way when the process was killed: it is made again, and no other.
-    assert cut == whole[:26] + whole[25:]
-
-
-@pytest.mark.parametrize("n_bytes", [1, 40, 300])
-def test_a_journal_torn_at_any_byte_resumes_exactly(tmp_path: Path, n_bytes: int) -> None:
-    path = tmp_path / "run.jsonl"
-    points = drive(Optimizer([(0, 1)], method="gp", n_initial=3, rng=0, journal=path), bowl, 8)
-    path.write_bytes(path.read_bytes()[:-n_bytes])
-    again = Optimizer.resume(path)
-    done = len(again.evaluations)
-    assert done >= 6
-    assert drive(again, bowl, 8 - done) == points[done:]
 
 
 def _edit(path: Path, line: int, **changes: Any) -> None:

@@ -54,17 +54,6 @@ def test_a_run_goes_on_with_other_goals_and_finds_what_they_want(goals, best, tm
     assert run(journal, 20, **goals).fun == after.fun
 
 
-def test_a_resumed_run_goes_on_alike_after_the_change(tmp_path):
-    whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
-    run(whole, 6)
-    cut.write_bytes(whole.read_bytes())
-    new = {"constraints": ["stress <= 1", "width + height <= 2"]}
-    run(whole, 14, **new)
-    for n in (7, 10, 14):
-        last = run(cut, n, **new)
-    assert last.optimizer.evaluations == read_campaign(whole).history.evaluations
-
-
 def test_an_evaluation_without_a_needed_output_fails_until_it_is_not_needed():
     optimizer = told({"a": 3.0}, {"a": 2.0, "b": 1.0}, {"b": 5.0}, None, objective="a")
     optimizer.change_goals(objective="b")
@@ -74,15 +63,6 @@ def test_an_evaluation_without_a_needed_output_fails_until_it_is_not_needed():
     assert [e.y for e in optimizer.evaluations] == [3.0, 2.0, None, None]
     assert optimizer.evaluations[0].reason is None
     assert optimizer.result().fun == 3.0
-
-
-def test_a_correction_is_read_under_later_goals_too():
-    optimizer = told({"a": 3.0, "b": 1.0}, {"a": 2.0, "b": 2.0}, objective="a")
-    optimizer.change_goals(objective="b")
-    optimizer.correct([0.0], {"a": 1.0, "b": 7.0})
-    assert optimizer.result().fun == 2.0
-    optimizer.change_goals(objective="a")
-    assert optimizer.result().fun == 1.0
 
 
 def test_goals_under_which_nothing_has_a_value_are_refused_and_nothing_is_written(tmp_path):
@@ -116,28 +96,6 @@ def test_the_size_of_the_design_changes_while_it_goes_on(tmp_path):
         JournalError, match="n_initial must stay 4, because the initial design is over, got 6"
     ):
         run(journal, 8, n_initial=6)
-
-
-def test_a_pending_point_that_a_new_constraint_rules_out_is_not_offered_again_but_its_value_is_taken(
-    tmp_path,
-):
-    journal = tmp_path / "run.jsonl"
-    with tcgp.Optimizer({"width": (0.0, 1.0)}, rng=0, n_initial=9, journal=journal) as optimizer:
-        for width in (0.25, 0.75, 0.9):
-            optimizer.enqueue([width])
-        optimizer.ask(2)
-    with tcgp.Optimizer.resume(journal) as optimizer:
-        optimizer.change_goals(constraints=["width <= 0.5"])
-        assert [p.x for p in optimizer.reoffered] == [(0.25,)]
-        assert [optimizer.ask()["width"], optimizer.ask()["width"] <= 0.5] == [0.25, True]
-        optimizer.tell([0.75], 1.0)
-        optimizer.tell([0.25], 2.0)
-        assert optimizer.result().fun == 2.0
-        optimizer.change_goals(constraints=[])
-        assert optimizer.result().fun == 1.0
-    history = read_campaign(journal).history
-    assert [(e.id, e.y) for e in history.evaluations] == [(1, 1.0), (0, 2.0)]
-    assert history.queue[-1] == (0.9,)
 
 
 def test_constraints_that_leave_nothing_are_refused(tmp_path):

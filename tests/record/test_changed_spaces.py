@@ -41,17 +41,6 @@ def test_narrowed_bounds_keep_what_is_inside_in_use_and_the_rest_in_the_record(t
     assert kinds.count("tell") == 18
 
 
-def test_widened_again_everything_is_back_in_its_order(tmp_path):
-    journal = tmp_path / "run.jsonl"
-    first = run(journal, WIDE, 12)
-    run(journal, NARROW, 15)
-    last = run(journal, WIDE, 15)
-    assert last.optimizer.history.outside == []
-    assert last.optimizer.evaluations[:12] == first.optimizer.evaluations
-    assert last.fun == min(cost(dict(zip(WIDE, e.x, strict=True))) for e in last.optimizer.evaluations)
-    assert last.optimizer.history.former_spaces == [tcgp.Space(WIDE), tcgp.Space(NARROW)]
-
-
 @pytest.mark.parametrize("initial_design", ["uniform", "lhs", "sobol"])
 def test_a_resumed_run_goes_on_alike_after_the_change(initial_design, tmp_path):
     whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
@@ -85,28 +74,6 @@ def test_reals_may_get_a_step_or_a_logarithmic_scale(tmp_path):
     np.testing.assert_allclose(
         optimizer.history.data.successes[0][:, 0], [0.25, 0.5, np.log2(1.23 / 0.25) / 4]
     )
-
-
-def test_pending_points_outside_are_not_offered_again_but_their_values_are_taken(tmp_path):
-    journal = tmp_path / "run.jsonl"
-    optimizer = tcgp.Optimizer(WIDE, n_initial=8, rng=0, journal=journal)
-    for x in ([0.2, 0.5], [1.0, 0.5]):
-        optimizer.enqueue(x)
-    optimizer.ask(2)
-    optimizer.close()
-    optimizer = tcgp.Optimizer.resume(journal, space=NARROW)
-    assert [p.id for p in optimizer.pending] == [1]
-    assert optimizer.propose().id == 1
-    assert optimizer.propose().id == 2
-    optimizer.tell([0.2, 0.5], 7.0)
-    optimizer.tell([0.2, 0.5], 7.0)
-    assert [(e.id, e.y) for e in optimizer.history.outside] == [(0, 7.0)]
-    optimizer.correct(0, 8.0)
-    optimizer.close()
-    history = tcgp.Optimizer.resume(journal).history
-    assert [(e.id, e.y) for e in history.outside] == [(0, 8.0)]
-    assert [c.before.y for c in history.corrections] == [7.0]
-    assert (history.n_done, sorted(history.pending), history.given_up) == (1, [1, 2], {})
 
 
 def test_points_to_be_evaluated_outside_wait_for_wider_bounds(tmp_path, caplog):

@@ -39,23 +39,6 @@ def test_the_corrected_value_is_the_one_in_use_and_the_wrong_one_is_kept(tmp_pat
     assert kinds[-1] == "correct"
 
 
-def test_a_resumed_run_has_the_correction_and_goes_on_alike(tmp_path):
-    optimizer = started(tmp_path / "run.jsonl")
-    optimizer.correct(3, bowl(optimizer.evaluations[3].x))
-    optimizer.close()
-    (tmp_path / "copy.jsonl").write_bytes((tmp_path / "run.jsonl").read_bytes())
-    here, there = (tcgp.Optimizer.resume(tmp_path / name) for name in ("run.jsonl", "copy.jsonl"))
-    for _ in range(4):
-        x = here.ask()
-        assert x == there.ask()
-        here.tell(x, bowl(x))
-        there.tell(x, bowl(x))
-        there.close()
-        there = tcgp.Optimizer.resume(tmp_path / "copy.jsonl")
-    assert here.history.corrections == there.history.corrections
-    assert here.result().fun == there.result().fun
-
-
 def test_models_forget_what_was_wrong():
     """The next point is the one of a run that was resumed after the correction, and its model knows the right data."""
     optimizer = started()
@@ -122,14 +105,6 @@ def test_a_rounded_copy_of_the_point_will_do():
     optimizer.correct([round(v, 9) for v in x], 0.123)
     assert optimizer.evaluations[2].y == 0.123
     assert optimizer.evaluations[2].x == x
-
-
-def test_correcting_to_the_same_changes_nothing(tmp_path):
-    optimizer = started(tmp_path / "run.jsonl")
-    before = (tmp_path / "run.jsonl").read_bytes()
-    optimizer.correct(3, optimizer.evaluations[3].y)
-    assert (tmp_path / "run.jsonl").read_bytes() == before
-    assert optimizer.history.corrections == []
 
 
 @pytest.mark.parametrize(

@@ -111,23 +111,6 @@ def test_what_is_told_after_a_change_is_in_the_rescue_file_with_all_before_it(
         assert (path.read_bytes() if path.exists() else None) == after
 
 
-@changes
-def test_a_point_asked_after_a_change_is_offered_again(
-    change: Callable[[Path], None], words: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "run.jsonl"
-    optimizer = Optimizer(BOX, n_initial=10, rng=0, journal=path)
-    optimizer.tell(optimizer.ask(), 1.0)
-    change(path)
-    with pytest.raises(JournalRescued, match=words):
-        optimizer.ask()
-    (pending,) = optimizer.pending
-    assert optimizer.ask() == list(pending.x)
-    optimizer.close()
-    with Optimizer.resume(rescues(tmp_path)[0]) as resumed:
-        assert resumed.ask() == list(pending.x)
-
-
 def test_a_run_that_went_on_in_a_rescue_file_is_not_begun_anew(tmp_path: Path) -> None:
     path, calls = tmp_path / "run.jsonl", []
 
@@ -172,33 +155,6 @@ def test_a_link_to_the_journal_may_be_the_journal(tmp_path: Path) -> None:
             optimizer.ask()
     assert (tmp_path / "other.jsonl").read_bytes() == b""
     assert told(rescues(tmp_path)[0]) == [1.0]
-
-
-def test_a_rescue_file_can_be_rescued_in_turn(tmp_path: Path) -> None:
-    path = tmp_path / "run.jsonl"
-    with Optimizer(BOX, n_initial=10, rng=0, journal=path) as optimizer:
-        for y in (1.0, 2.0, 3.0):
-            x = optimizer.ask()
-            assert optimizer.journal is not None
-            delete(optimizer.journal)
-            with pytest.raises(JournalRescued):
-                optimizer.tell(x, y)
-        assert told(optimizer.journal) == [1.0, 2.0, 3.0]
-
-
-def test_the_directory_may_change_under_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    monkeypatch.chdir(tmp_path)
-
-    def simulate(x: Any) -> float:
-        os.chdir(elsewhere)
-        return float(x[0])
-
-    result = minimize(simulate, BOX, n_evals=4, rng=0, journal="run.jsonl")
-    assert result.nfev == 4
-    assert len(told(tmp_path / "run.jsonl")) == 4
-    assert list(elsewhere.iterdir()) == []
 
 
 def test_a_journal_whose_directory_is_deleted_is_rescued_elsewhere(
@@ -323,29 +279,6 @@ def test_a_journal_taken_over_in_the_middle_of_writing_is_closed_after_it(
     second[0].append({"i": 3})
     second[0].close()
     assert [event["i"] for _, event in read_journal(path).events] == [1, 3]
-
-
-def test_several_events_are_written_whole_or_not_at_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "run.jsonl"
-    optimizer = Optimizer(BOX, rng=0, journal=path)
-    before, real_write = path.read_bytes(), os.write
-
-    def almost_full(fd: int, data: bytes) -> int:
-        if len(data) > 100:
-            return real_write(fd, data[:100])
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    points = [[i / 10, 0.5] for i in range(6)]
-    monkeypatch.setattr(os, "write", almost_full)
-    with pytest.raises(OSError, match="No space"):
-        optimizer.tell(points, [float(i) for i in range(6)])
-    monkeypatch.undo()
-    assert path.read_bytes() == before
-    assert optimizer.evaluations == []
-    optimizer.tell(points, [float(i) for i in range(6)])
-    assert told(path) == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
 
 
 # ---- minimize and the command ----

@@ -52,6 +52,10 @@ REFUSED: dict[str, tuple[int, dict[str, Any], str]] = {
     "x outside": (3, {"x": [0.5, 7.0]}, "parameter 1: 7.0 is not a number between"),
     "an ask out of turn": (4, {"id": 5}, "ask number 5 where number 1 was due"),
     "seconds": (3, {"seconds": -1.0}, "seconds must be a number >= 0"),
+    "a retry of no ask": (5, {"event": "retry", "id": 7}, "number must be that of a pending or failed"),
+    "a retry of a text": (5, {"event": "retry", "id": "1"}, "a retry must have a number and a reason"),
+    "a retry for a number": (5, {"event": "retry", "reason": 5}, "a retry must have a number and a reason"),
+    "a retry of long": (5, {"event": "retry", "seconds": "long"}, "seconds must be a number or null"),
     "another event": (3, {"event": "told"}, "unknown event 'told'"),
 }
 

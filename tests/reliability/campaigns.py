@@ -15,7 +15,7 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -201,20 +201,3 @@ def _is_alive(pid: int) -> bool:
             return False
         return not Path("/proc/self").exists()
     return state != "Z"
-
-
-def cuts(raw: bytes, path: Path, *, first: int = 0, step: int = 1) -> Iterator[int]:
-    """Leave the beginning of a journal in a file, a byte longer each time, and give the number of its whole lines.
-
-    After it was resumed, the rest of a torn line must lie beside it.
-    """
-    ends = [i for i, byte in enumerate(raw) if byte == ord("\n")]
-    for n in [*range(first, len(raw), step), len(raw)]:
-        path.write_bytes(raw[:n])
-        whole = [end for end in ends if end <= n]  # a line without its newline is whole
-        yield len(whole)
-        rest = raw[whole[-1] + 1 if whole else 0 : n]
-        beside = sorted(path.parent.glob(f"{path.name}.torn-*"))
-        assert [file.read_bytes() for file in beside] == [rest] * bool(rest)
-        for file in beside:
-            file.unlink()

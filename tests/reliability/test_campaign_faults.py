@@ -15,9 +15,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from campaigns import cuts, in_child
+from campaigns import in_child
 
-import tcgp
 from tcgp.cli import main
 from tcgp.optimizer import Optimizer
 from tcgp.record.journal import read_journal
@@ -144,46 +143,3 @@ def test_a_full_disk_while_runs_are_read_again_loses_nothing(misread: Path) -> N
     assert len(events(misread, "correct")) == 1
     assert minimize(misread) == 0
     assert_it_was_read_once(misread)
-
-
-def test_a_journal_with_retries_and_corrections_cut_after_any_byte_resumes_with_every_whole_line(
-    tmp_path: Path,
-) -> None:
-    whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
-    with tcgp.Optimizer([(0.0, 1.0)], rng=0, journal=whole) as optimizer:
-        for i in range(4):
-            x = optimizer.ask()
-            optimizer.note_retry(i, "exit code 75", 1.5)
-            optimizer.note_retry(i, None)
-            optimizer.tell(x, None if i % 2 else 1.0, reason="no value")
-            optimizer.correct(i, 2.0 + i)
-    raw = whole.read_bytes()
-    kinds = [event["event"] for _, event in read_journal(whole).events]
-    for n_lines in cuts(raw, cut, first=raw.index(b"\n")):
-        kept = kinds[: n_lines - 1]
-        with Optimizer.resume(cut, reoffer=False) as resumed:
-            history = resumed.history
-            assert len(history.retries) == kept.count("retry")
-            assert len(history.corrections) == kept.count("correct")
-            assert len(history.evaluations) == kept.count("tell")
-            assert len(history.proposals) == kept.count("ask")
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        {"event": "retry", "id": 7, "reason": "x", "seconds": 1.0},
-        {"event": "retry", "id": "0", "reason": "x", "seconds": 1.0},
-        {"event": "retry", "id": 0, "reason": 5, "seconds": 1.0},
-        {"event": "retry", "id": 0, "reason": None, "seconds": "long"},
-        {"event": "retry", "id": 0},
-    ],
-)
-def test_a_retry_that_makes_no_sense_is_refused(line: dict[str, object], tmp_path: Path) -> None:
-    journal = tmp_path / "run.jsonl"
-    with tcgp.Optimizer([(0.0, 1.0)], rng=0, journal=journal) as optimizer:
-        optimizer.ask()
-    with journal.open("a") as file:
-        file.write(json.dumps(line) + "\n")
-    with pytest.raises(tcgp.JournalError, match="line 3 cannot be used"):
-        Optimizer.resume(journal)

@@ -423,7 +423,7 @@ class History:
 
     def _nearest(self, points: list[Point], x: Point) -> int | None:
         """Place of the one among evaluated or pending points of which ``x`` is a rounded copy, if there is one."""
-        if math.isfinite(self.space.size) or not points:
+        if math.isfinite(self.space.size) or not points or self._inside(x) is None:
             return None
         gaps = np.abs(np.array([self._codes[p] for p in points]) - self.space.encode([x])).max(axis=1)
         return int(np.argmin(gaps)) if gaps.min() <= SAME_POINT else None

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import Bounds
+from scipy.spatial.distance import pdist
 
 import tcgp
 from tcgp.space import Categorical, Integer, Real, Space
@@ -98,6 +99,22 @@ def test_categories_are_equally_far_from_each_other() -> None:
     codes = Space([Categorical(["a", "b", "c", "d"])]).encode([["a"], ["b"], ["c"], ["d"]])
     distances = {round(float(np.linalg.norm(p - q)), 12) for p in codes for q in codes if (p != q).any()}
     assert len(distances) == 1
+
+
+def test_the_code_of_one_of_many_choices_is_bounded_and_depends_on_the_choice_alone() -> None:
+    names = [f"alloy {i}" for i in range(1000)]
+    space = Space({"alloy": Categorical(names), "x": Real(0.0, 1.0)})
+    assert space.dim == 65
+    points = [[name, 0.25] for name in names]
+    codes = space.encode(points)
+    assert space.decode(codes) == points
+    assert space.decode(np.clip(codes + 0.2 * np.sin(np.arange(65)), 0.0, 1.0)) == [
+        [name, pytest.approx(0.25, abs=0.2)] for name in names
+    ]
+    distances = pdist(codes, "sqeuclidean")
+    assert distances.min() >= 10.0  # of 32 expected: no two choices are nearly the same
+    fewer = Space([Categorical(names[::-5])])
+    assert (fewer.encode([["alloy 4"]])[0] == codes[4, :64]).all()
 
 
 def test_real_bounds_are_reached_exactly() -> None:

@@ -7,7 +7,8 @@ code, a vector of [0, 1]^c:
 - an `Integer`, a `Real` with a step and an ordered `Categorical` are one coordinate, cut into equal cells, and only the
   centres of the cells are codes;
 - a `Categorical` of k > 2 choices is k coordinates, one of them 1 and the others 0, so that all choices are
-  equally far from each other; two choices need one coordinate, 0 or 1.
+  equally far from each other; two choices need one coordinate, 0 or 1. More than 64 choices are 64 coordinates, 0 or 1
+  by a hash of the choice: about half of them differ between any two choices, and the cost no longer grows with k.
 
 A parameter with a single value, a fixed one, takes no coordinate.
 """
@@ -21,13 +22,14 @@ import numbers
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
+from hashlib import sha256
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from tcgp._text import plain, printable, shorten
 from tcgp._threads import cached_property
-from tcgp._typing import ArrayLike, FloatArray
+from tcgp._typing import ArrayLike, FloatArray, IntArray
 
 __all__ = [
     "ENUMERABLE",
@@ -47,6 +49,7 @@ Point: TypeAlias = Sequence[Value]
 _FIXED = (str, int, float, np.number, np.bool_)  # what stands for a parameter that has this value always
 
 ENUMERABLE = 10_000  # a space with no more points than this can be searched by looking at all of them
+WIDEST = 64  # coordinates of a Categorical
 ON_STEP = 1e-6  # share of a step by which a value may miss it: decimals are not exact in binary
 LARGEST_RANGE = 2**52  # of an Integer: beyond it neighbours have the same code in float64
 
@@ -420,7 +423,7 @@ class Categorical:
         """Number of coordinates of the code."""
         if self.ordered:
             return int(len(self.choices) > 1)
-        return len(self.choices) if len(self.choices) > 2 else len(self.choices) - 1
+        return min(len(self.choices), WIDEST) if len(self.choices) > 2 else len(self.choices) - 1
 
     @property
     def size(self) -> float:
@@ -455,15 +458,37 @@ class Categorical:
             return ((index + 0.5) / len(self.choices),)[: self.width]
         if self.width <= 1:
             return (float(index),)[: self.width]
-        return tuple(float(i == index) for i in range(self.width))
+        return tuple(self.codes[index].tolist())
+
+    @property
+    def hashed(self) -> bool:
+        """Whether the choices are too many for a coordinate each."""
+        return not self.ordered and len(self.choices) > WIDEST
+
+    @cached_property
+    def codes(self) -> FloatArray:
+        """Codes of all choices, where they need more than two coordinates: one in each row."""
+        if not self.hashed:
+            return np.eye(len(self.choices))
+        hashes = b"".join(sha256(repr(choice).encode()).digest()[: WIDEST // 8] for choice in self.choices)
+        bits = np.unpackbits(np.frombuffer(hashes, dtype=np.uint8))
+        return bits.reshape(-1, WIDEST).astype(np.float64)
+
+    def places(self, codes: FloatArray) -> IntArray:
+        """Numbers of the choices whose codes are nearest to the rows of ``codes``."""
+        if self.ordered:
+            return np.minimum((codes[:, 0] * len(self.choices)).astype(np.intp), len(self.choices) - 1)
+        if self.width <= 1:
+            return (codes[:, 0] >= 0.5).astype(np.intp)
+        likeness = (codes - 0.5) @ (self.codes - 0.5).T if self.hashed else codes
+        nearest: IntArray = np.argmax(likeness, axis=1)
+        return nearest
 
     def decode(self, code: Sequence[float]) -> Value:
         """Choice whose code is nearest to ``code``."""
         if self.ordered:
             return self.quantile(code[0] if self.width else 0.0)
-        if self.width <= 1:
-            return self.choices[int(self.width == 1 and code[0] >= 0.5)]
-        return self.choices[int(np.argmax(code))]
+        return self.choices[int(self.places(np.array([code]))[0]) if self.width else 0]
 
     def quantile(self, u: float) -> Value:
         """Choice at the share ``u`` of the list."""
@@ -631,13 +656,11 @@ class Space:
         if not any(dimension.width > 2 for dimension in self.dimensions):
             rows = [self._encode_one(point) for point in points]
             return np.array(rows, dtype=np.float64).reshape(len(rows), self.dim)
-        # Of many choices one coordinate is 1, and all others are 0: 20 times as fast as one list per point.
+        # Of many choices the codes are rows of a table: 20 times as fast as one list per point.
         codes = np.zeros((len(points), self.dim))
         for i, (dimension, part) in enumerate(zip(self.dimensions, self._slices, strict=True)):
             if isinstance(dimension, Categorical) and dimension.width > 2:
-                codes[
-                    np.arange(len(points)), [part.start + dimension.place(point[i]) for point in points]
-                ] = 1.0
+                codes[:, part] = dimension.codes[[dimension.place(point[i]) for point in points]]
             elif dimension.width:
                 codes[:, part.start] = [dimension.encode(point[i])[0] for point in points]
         return codes

@@ -161,3 +161,19 @@ def test_exports_have_the_evaluations_outside_the_present_bounds_too():
         "outside the present bounds",
         "there is no value",
     ]
+
+
+def test_a_campaign_of_many_choices_goes_on_where_each_had_a_coordinate_before(tmp_path, monkeypatch):
+    journal = tmp_path / "run.jsonl"
+    space = {"alloy": tcgp.Categorical([f"a{i}" for i in range(70)]), "x": (0.0, 1.0)}
+
+    def deviation(p):
+        return (p["x"] - 0.3) ** 2 + int(p["alloy"][1:])
+
+    with monkeypatch.context() as before:
+        before.setattr("tcgp.space.WIDEST", 100)
+        tcgp.minimize(deviation, space, n_evals=7, n_initial=5, rng=0, journal=journal, method="gp")
+    result = tcgp.minimize(deviation, space, n_evals=9, n_initial=5, rng=0, journal=journal, method="gp")
+    assert result.nfev == 9
+    fits = [proposal.fit for proposal in result.optimizer.history.proposals[5:]]
+    assert [fit and len(fit["state"]["lengthscales"]) for fit in fits] == [None, None, 65, 65]

@@ -17,7 +17,7 @@ from tcgp.record.data import Data
 from tcgp.record.evaluation import Evaluation, Proposal
 from tcgp.record.events import Asked, Corrected, Enqueued, Event, GoalsChanged, Retry, SpaceChanged, Told
 from tcgp.record.settings import Settings
-from tcgp.space import Point, Space
+from tcgp.space import Categorical, Point, Space
 
 if TYPE_CHECKING:
     from tcgp.region import Region
@@ -105,8 +105,7 @@ class History:
             case Asked(proposal):
                 if type(proposal.id) is not int or proposal.id != len(self.proposals):
                     raise ValueError(f"ask number {proposal.id!r} where number {len(self.proposals)} was due")
-                check_record(proposal.fit, self.space.dim)
-                return Asked(replace(proposal, x=self.space.check(proposal.x)))
+                return Asked(replace(proposal, x=self.space.check(proposal.x), fit=self._fit_of(proposal)))
             case Told(evaluation) if self.goals.noisy:  # a journal has each as often as it was told
                 return Told(self._settled(evaluation, ()))
             case Told(evaluation):
@@ -138,6 +137,17 @@ class History:
                 self._check_size(settings)
                 return None if settings == self.settings else event
         return event
+
+    def _fit_of(self, proposal: Proposal) -> dict[str, Any] | None:
+        """The record of a proposal's fit; ValueError if it cannot be one."""
+        try:
+            check_record(proposal.fit, self.space.dim)
+        except ValueError:
+            # Up to version 0.2 each of many choices had a coordinate of its own: the next fit starts afresh.
+            if not any(isinstance(d, Categorical) and d.hashed for d in self.space.dimensions):
+                raise
+            return None
+        return proposal.fit
 
     def settle_all(self, told: Iterable[Evaluation]) -> list[Told]:
         """The evaluations that are new, each once, with the numbers of the proposals that they answer.

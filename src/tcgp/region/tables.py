@@ -56,7 +56,7 @@ def table_of_codes(space: Space, codes: FloatArray) -> Columns:
             value = next(iter(dimension.values()))
             table[name] = np.full(len(codes), float(value))
         elif isinstance(dimension, Categorical):
-            table[name] = _choices(dimension, _places(dimension, part))
+            table[name] = _choices(dimension, dimension.places(part))
         else:
             table[name] = _quantiles(dimension, part[:, 0])
     return table
@@ -74,14 +74,6 @@ def _is_numeric(dimension: Dimension) -> bool:
     return not isinstance(dimension, Categorical) or all(
         isinstance(choice, numbers.Real) for choice in dimension.choices
     )
-
-
-def _places(dimension: Categorical, part: FloatArray) -> IntArray:
-    """Places of choices at codes."""
-    if dimension.ordered:
-        n = len(dimension.choices)
-        return np.minimum((part[:, 0] * n).astype(np.intp), n - 1)
-    return np.argmax(part, axis=1) if dimension.width > 1 else (part[:, 0] >= 0.5).astype(np.intp)
 
 
 def _choices(dimension: Categorical, index: IntArray) -> FloatArray:

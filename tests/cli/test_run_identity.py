@@ -293,8 +293,9 @@ if not REMOVES: open('result', 'w').write(sys.argv[1])
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize("ended", [False, True])
 @pytest.mark.parametrize("removes", [False, True])
-def test_a_program_that_empties_its_directory_is_not_started_twice(removes, tmp_path):
+def test_a_program_that_empties_its_directory_is_not_started_twice(removes, ended, tmp_path):
     tables = f"{ONE_REAL}[objective]\nfile = 'result'\n"
     path = spec_in(tmp_path, EMPTIES.replace("REMOVES", str(removes)), tables=tables, budget=1)
     (tmp_path / "hold").touch()
@@ -302,10 +303,12 @@ def test_a_program_that_empties_its_directory_is_not_started_twice(removes, tmp_
     wait_until(lambda: (tmp_path / "emptied").exists() or process.poll() is not None)
     process.kill()
     process.communicate()
+    if ended:
+        let_it_end(tmp_path)
     again = command("minimize", path, "--quiet", "--no-plots")
     runs = tmp_path / "spec.tcgp" / "runs"
-    wait_until(lambda: again.poll() is not None or is_reading(again.pid, runs))
-    (tmp_path / "hold").unlink()
+    wait_until(lambda: ended or again.poll() is not None or is_reading(again.pid, runs))
+    (tmp_path / "hold").unlink(missing_ok=True)
     _, err = again.communicate(timeout=60)
     assert "Traceback" not in err
     assert starts(tmp_path) == ["0000"]

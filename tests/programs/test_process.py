@@ -273,6 +273,18 @@ def test_a_run_of_other_parameters_or_of_another_command_is_not_adopted(orphan):
     assert orphan.adopt({"x": 1}, None) is None
 
 
+def test_a_supervisor_that_has_written_its_last_note_and_not_exited_yet_runs_no_program(tmp_path):
+    import fcntl
+
+    facts = {"pid": os.getpid(), "started": 0.0, "command": ["true"]}
+    with (tmp_path / "notes").open("w") as notes:
+        fcntl.flock(notes, fcntl.LOCK_EX)
+        print(json.dumps(facts), file=notes, flush=True)
+        assert process.is_running(tmp_path / "notes")
+        print(json.dumps(facts | {"code": 0}), file=notes, flush=True)
+        assert not process.is_running(tmp_path / "notes")
+
+
 def test_a_run_whose_supervisor_died_without_a_word_is_not_adopted(orphan, tmp_path):
     notes = json.loads((tmp_path / ".tcgp" / "0003" / "supervisor").read_text())
     os.killpg(notes["pid"], signal.SIGKILL)

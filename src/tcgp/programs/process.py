@@ -211,6 +211,11 @@ class Process:
         return is_lost or not _has_room(self._notes.parent)
 
     @property
+    def removed_its_directory(self) -> bool:
+        """Whether the directory of the run was gone when the program ended."""
+        return bool(read_notes(self._notes).get("removed"))
+
+    @property
     def timeout(self) -> float | None:
         """Seconds after which the program was killed because it took too long; None if it was not."""
         return read_notes(self._notes).get("timeout")
@@ -343,6 +348,8 @@ def _is_alive(notes: BinaryIO, facts: Mapping[str, Any]) -> bool:
     """Return whether the supervisor that wrote these notes is alive: it holds a lock, where there are locks."""
     import fcntl
 
+    if "code" in facts and "timeout" not in facts:  # its last note; the lock is released a moment later
+        return False
     try:
         fcntl.flock(notes, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared, so that two readers do not see each other
     except BlockingIOError:

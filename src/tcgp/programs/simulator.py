@@ -226,7 +226,8 @@ class Simulator:
         process = adopt(None if kept is not None else self.arguments(parameters), place.notes)
         if process is None:
             return None
-        is_gone = not place.directory.is_dir()  # whoever removes the directory wants the run made again
+        # A user who removes the directory wants the run made again; a program that does so is not started twice.
+        is_gone = not place.directory.is_dir() and not process.removed_its_directory
         if process.has_ended and (
             is_gone or process.met_a_full_disk or self._allows_more_than(process.timeout)
         ):

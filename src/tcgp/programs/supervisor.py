@@ -66,6 +66,10 @@ def main() -> int:
     _kill_all(program.pid)
     if not has_room(os.path.dirname(path)):
         facts["full"] = True
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        facts["removed"] = True
     with contextlib.suppress(OSError):  # without this note, nobody believes what the program has written
         _write(notes, facts)
     return code if code >= 0 else 128 - code

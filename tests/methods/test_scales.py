@@ -119,3 +119,10 @@ def test_a_value_that_is_not_on_the_scale_waits_for_the_next_fit():
     assert len(surrogate.updated(more, told).X) == len(model.X)
     surrogate.fit(more, told, turn=0, seed=np.random.SeedSequence(0))
     assert surrogate.scale.name != "log"
+
+
+def test_equal_repeats_of_an_output_that_may_be_noisy_count_once():
+    surrogate = Surrogate("gp", {"selection": "pooled"}, bound=1.0, noisy=True)
+    X, y = np.array([[0.0], [0.3], [1.0], [0.3]]), np.array([3.0, 1.0, 30.0, 1.0])
+    model, _ = surrogate.fit(X, y - 1.0, turn=0, seed=np.random.SeedSequence(0))
+    assert model.predict([[0.3]]).mean[0] == pytest.approx(surrogate.scale(0.0), abs=1e-6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import random_problems
+import random_specs
 
 FAILED_ONCE = [
     183,  # predictions so far outside the range of the data that squared distances overflow
@@ -23,3 +24,9 @@ def test_nothing_breaks_on_random_problems(first: int) -> None:
 @pytest.mark.parametrize("seed", FAILED_ONCE)
 def test_what_failed_once_does_not_fail_again(seed: int) -> None:
     assert random_problems.faults(random_problems.draw(seed)) == []
+
+
+def test_the_command_answers_random_specs_without_a_traceback() -> None:
+    ended = [random_specs.examine(seed) for seed in range(30)]
+    assert [faults for _, faults in ended if faults] == []
+    assert sum(end == "ran" for end, _ in ended) > 10

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tcgp._typing import FloatArray
-from tcgp.gp.units import fresh_rows
+from tcgp.gp.units import fresh_rows, merge_duplicates
 from tcgp.methods.members import Fit, Members, State
 from tcgp.methods.portfolio import member_options, noisy_member
 from tcgp.methods.scales import AS_IT_IS, scales_of
@@ -99,12 +99,15 @@ class Surrogate:
         scales = {"plain": AS_IT_IS} if self.bound is None else scales_of(X, y, self.bound)
         names = self._in_question(scales, n)
         models, states, scores = {}, {}, {}
+        values = merge_duplicates(X, y)[1]  # noise may have been looked for with repeats, which are equal
         for name in names:
             scale, members = scales[name], self.on_scale(name)
             models[name], record = members.fit(X, scale(y), turn=turn, seed=seed, level=level, n=n)
             states[name] = _states(name, record)
             if len(names) > 1:
-                scores[name] = _log_score(models[name], scale.log_slope(y)) - HANDICAP * (name != "plain")
+                scores[name] = _log_score(models[name], scale.log_slope(values)) - HANDICAP * (
+                    name != "plain"
+                )
         best = max(names, key=scores.__getitem__) if len(names) > 1 else names[0]
         self.scale, self._chosen = scales[best], self._members[best]
         new = [state for name in names if name != best for state in states[name]] + states[best]

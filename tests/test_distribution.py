@@ -93,7 +93,7 @@ def test_it_works_with_what_it_declares(
     for needed in closure - {"tcgp"}:
         _link(metadata.distribution(needed), tmp_path)
     smoke = [str(environment), str(ROOT / "tools/smoke.py"), *extras]
-    env = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run(smoke, env=env, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 

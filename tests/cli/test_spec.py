@@ -6,11 +6,7 @@ import json
 import sys
 
 import pytest
-from commands import (
-    TWO_REALS,
-    said,
-    write_spec,
-)
+from commands import TWO_REALS, said, write_spec
 
 import tcgp
 from tcgp.cli import main
@@ -69,81 +65,64 @@ def test_parameters_with_steps_ordered_ones_and_fixed_ones(tmp_path):
     assert space == tcgp.Space(expected)
 
 
+BAD_PARAMETERS = [
+    ("budget = 3", "there are no parameters"),
+    ("budget = = 3", "is not valid TOML"),
+    ("[parameters]\nx = {low = 0, hihg = 1}", "unknown key of parameter 'x' 'hihg'; did you mean 'high'?"),
+    ("[parameters]\nx = {min = 0, max = 1}", "did you mean 'low'?"),
+    ("[parameters]\nx = {low = 2, high = 1}", "parameter 'x': Real needs low < high, got low=2, high=1"),
+    ("[parameters]\nx = {low = 0}", "parameter 'x' has no 'high'"),
+    ("[parameters]\nx = {low = 0, high = inf}", "parameter 'x': Real needs two finite bounds"),
+    ("[parameters]\nx = {low = 0, high = 1, log = true}", "log=True needs low > 0"),
+    ("[parameters]\nx = {low = 0, high = 1, log = 1}", "'log' of parameter 'x' must be true or false"),
+    ("[parameters]\nx = {low = '0', high = 1}", "parameter 'x': Real needs two finite bounds"),
+    ("[parameters]\nx = {type = 'float', low = 0, high = 1}", "did you mean 'real'?"),
+    ("[parameters]\nx = {type = 'integer', low = 0.5, high = 1}", "parameter 'x': Integer needs integers"),
+    (
+        "[parameters]\nx = {choices = ['a', 'a']}",
+        "parameter 'x': the choices of a Categorical must all differ",
+    ),
+    ("[parameters]\nx = {choices = []}", "at least one choice"),
+    ("[parameters]\nx = {choices = [2020-01-01]}", "a choice must be a string"),
+    ("[parameters]\nx = [3]", "parameter 'x' must be a table"),
+    ("[parameters]\nx = 3\ny = 'steel'", "every parameter is fixed"),
+    ("[parameters]\ny = {low = 0, high = 1}\nx = nan", "parameter 'x': a choice must be a string, a finite"),
+    ("[parameters]\nx = {low = 0, high = 1, step = 2}", "parameter 'x': Real needs a step between 0"),
+    ("[parameters]\nx = {choices = [1, 2], ordered = 1}", "'ordered' of parameter 'x' must be true or false"),
+    ("[parameters]\nx = {low = 0, high = 1}\nbudget = 9", "belongs above the first [table]"),
+    ("[parameters]\nspec_dir = {low = 0, high = 1}", "needs another name"),
+    ("[parameters]\n'{x}' = {low = 0, high = 1}", "needs another name"),
+]
+BAD_KEYS = [
+    ("n_evals = 9", "unknown key 'n_evals'; did you mean 'budget'?"),
+    ("buget = 9", "unknown key 'buget'; did you mean 'budget'?"),
+    ("budget = 0", "'budget' must be a whole number of at least 1"),
+    ("budget = true", "'budget' must be a whole number"),
+    ("seed = -1", "'seed' must be a whole number of at least 0"),
+    ("target = 'low'", "'target' must be a number"),
+    ("max_time = 'soon'", "'max_time': a time is a positive number"),
+    ("method = 'tcpg'", "got 'tcpg'; did you mean 'tcgp'?"),
+    ("maximizer = 'SMC'", "got 'SMC'; did you mean 'smc'?"),
+    ("criterion = 'pi'", "criterion must be one of 'ei', 'lcb'"),
+    ("epsilon = 2", "epsilon must be a number in (0, 1)"),
+    ("options = 3", "'options' must be a table"),
+    ("[options]\ndelta = 7", "delta must be a number in (0, 1], got 7"),
+    ("[options]\ndelta = 'x'", "delta must be a number in (0, 1], got 'x'"),
+    ("[options]\ndleta = 7", "'dleta'"),
+    ("timeout = 3", "'timeout' needs a 'command'"),
+    ("target = nan", "'target' must be a number, got nan"),
+    ("workers = 0", "'workers' must be a whole number of at least 1, got 0"),
+    ("method = []", "method must be one of"),
+    ("n_initial = true", "'n_initial' must be a whole number"),
+    ("epsilon = 'x'", "'epsilon' must be a number, got 'x'"),
+]
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("budget = 3", "there are no parameters"),
-        ("budget = = 3", "is not valid TOML"),
-        (
-            "[parameters]\nx = {low = 0, hihg = 1}",
-            "unknown key of parameter 'x' 'hihg'; did you mean 'high'?",
-        ),
-        ("[parameters]\nx = {min = 0, max = 1}", "did you mean 'low'?"),
-        ("[parameters]\nx = {low = 2, high = 1}", "parameter 'x': Real needs low < high, got low=2, high=1"),
-        ("[parameters]\nx = {low = 0}", "parameter 'x' has no 'high'"),
-        ("[parameters]\nx = {low = 0, high = inf}", "parameter 'x': Real needs two finite bounds"),
-        ("[parameters]\nx = {low = 0, high = 1, log = true}", "log=True needs low > 0"),
-        ("[parameters]\nx = {low = 0, high = 1, log = 1}", "'log' of parameter 'x' must be true or false"),
-        ("[parameters]\nx = {low = '0', high = 1}", "parameter 'x': Real needs two finite bounds"),
-        ("[parameters]\nx = {type = 'float', low = 0, high = 1}", "did you mean 'real'?"),
-        (
-            "[parameters]\nx = {type = 'integer', low = 0.5, high = 1}",
-            "parameter 'x': Integer needs integers",
-        ),
-        (
-            "[parameters]\nx = {choices = ['a', 'a']}",
-            "parameter 'x': the choices of a Categorical must all differ",
-        ),
-        ("[parameters]\nx = {choices = []}", "at least one choice"),
-        ("[parameters]\nx = {choices = [2020-01-01]}", "a choice must be a string"),
-        ("[parameters]\nx = [3]", "parameter 'x' must be a table"),
-        ("[parameters]\nx = 3\ny = 'steel'", "every parameter is fixed"),
-        (
-            "[parameters]\ny = {low = 0, high = 1}\nx = nan",
-            "parameter 'x': a choice must be a string, a finite",
-        ),
-        ("[parameters]\nx = {low = 0, high = 1, step = 2}", "parameter 'x': Real needs a step between 0"),
-        (
-            "[parameters]\nx = {choices = [1, 2], ordered = 1}",
-            "'ordered' of parameter 'x' must be true or false",
-        ),
-        ("[parameters]\nx = {low = 0, high = 1}\nbudget = 9", "belongs above the first [table]"),
-        ("[parameters]\nspec_dir = {low = 0, high = 1}", "needs another name"),
-        ("[parameters]\n'{x}' = {low = 0, high = 1}", "needs another name"),
-        (
-            "n_evals = 9\n[parameters]\nx = {low = 0, high = 1}",
-            "unknown key 'n_evals'; did you mean 'budget'?",
-        ),
-        ("buget = 9\n[parameters]\nx = {low = 0, high = 1}", "unknown key 'buget'; did you mean 'budget'?"),
-        (
-            "budget = 0\n[parameters]\nx = {low = 0, high = 1}",
-            "'budget' must be a whole number of at least 1",
-        ),
-        ("budget = true\n[parameters]\nx = {low = 0, high = 1}", "'budget' must be a whole number"),
-        ("seed = -1\n[parameters]\nx = {low = 0, high = 1}", "'seed' must be a whole number of at least 0"),
-        ("target = 'low'\n[parameters]\nx = {low = 0, high = 1}", "'target' must be a number"),
-        (
-            "max_time = 'soon'\n[parameters]\nx = {low = 0, high = 1}",
-            "'max_time': a time is a positive number",
-        ),
-        ("method = 'tcpg'\n[parameters]\nx = {low = 0, high = 1}", "got 'tcpg'; did you mean 'tcgp'?"),
-        ("maximizer = 'SMC'\n[parameters]\nx = {low = 0, high = 1}", "got 'SMC'; did you mean 'smc'?"),
-        ("criterion = 'pi'\n[parameters]\nx = {low = 0, high = 1}", "criterion must be one of 'ei', 'lcb'"),
-        (
-            "epsilon = 2\n[parameters]\nx = {low = 0, high = 1}",
-            "epsilon must be a number in (0, 1)",
-        ),
-        ("options = 3\n[parameters]\nx = {low = 0, high = 1}", "'options' must be a table"),
-        (
-            "[options]\ndelta = 7\n[parameters]\nx = {low = 0, high = 1}",
-            "delta must be a number in (0, 1], got 7",
-        ),
-        (
-            "[options]\ndelta = 'x'\n[parameters]\nx = {low = 0, high = 1}",
-            "delta must be a number in (0, 1], got 'x'",
-        ),
-        ("[options]\ndleta = 7\n[parameters]\nx = {low = 0, high = 1}", "'dleta'"),
-        ("timeout = 3\n[parameters]\nx = {low = 0, high = 1}", "'timeout' needs a 'command'"),
+        *BAD_PARAMETERS,
+        *((f"{key}\n[parameters]\nx = {{low = 0, high = 1}}", words) for key, words in BAD_KEYS),
     ],
 )
 def test_a_bad_spec_is_refused_in_one_sentence(text, words, tmp_path, capsys):
@@ -154,6 +133,9 @@ def test_a_bad_spec_is_refused_in_one_sentence(text, words, tmp_path, capsys):
     assert line.startswith("tcgp: error: ")
     assert words in line
     assert not (tmp_path / "run.jsonl").exists()
+
+
+ECHO = "command = ['sh', '{x}', '{y}']"
 
 
 @pytest.mark.parametrize(
@@ -170,16 +152,16 @@ def test_a_bad_spec_is_refused_in_one_sentence(text, words, tmp_path, capsys):
         ("command = ['sh', '{x}']", "does not use the parameter 'y'"),
         ("command = ['sh', '{x}', '{y']", "stands alone"),
         ("command = ['sh', '{x}', '{y}', \"\\u0000\"]", "zero byte"),
-        ("command = ['sh', '{x}', '{y}']\ninput = 'yaml'", "'input' must be"),
-        ("command = ['sh', '{x}', '{y}']\ninput = 'jsn'", "did you mean 'json'?"),
-        ("command = ['sh', '{x}', '{y}']\ntimeout = -1", "'timeout': a time is a positive number"),
-        ("command = ['sh', '{x}', '{y}']\nobjective = 3", "'objective' must be a table"),
-        ("command = ['sh', '{x}', '{y}']\nobjective = {file = '../x'}", "must lie in the run's directory"),
-        ("command = ['sh', '{x}', '{y}']\nobjective = {pattern = '('}", "is not a regular expression"),
-        ("command = ['sh', '{x}', '{y}']\nobjective = {pattern = 'a', key = 'b'}", "not both"),
-        ("command = ['sh', '{x}', '{y}']\nobjective = {regex = 'a'}", "did you mean 'pattern'?"),
-        ("command = ['sh', '{x}', '{y}']\nenvironment = {A = 1}", "'A' in [environment] must be a string"),
-        ("command = ['sh', '{x}', '{y}']", "has no 'budget'"),
+        (ECHO + "\ninput = 'yaml'", "'input' must be"),
+        (ECHO + "\ninput = 'jsn'", "did you mean 'json'?"),
+        (ECHO + "\ntimeout = -1", "'timeout': a time is a positive number"),
+        (ECHO + "\nobjective = 3", "'objective' must be a table"),
+        (ECHO + "\nobjective = {file = '../x'}", "must lie in the run's directory"),
+        (ECHO + "\nobjective = {pattern = '('}", "is not a regular expression"),
+        (ECHO + "\nobjective = {pattern = 'a', key = 'b'}", "not both"),
+        (ECHO + "\nobjective = {regex = 'a'}", "did you mean 'pattern'?"),
+        (ECHO + "\nenvironment = {A = 1}", "'A' in [environment] must be a string"),
+        (ECHO, "has no 'budget'"),
         ("budget = 3", "has no 'command'"),
     ],
 )

@@ -413,47 +413,6 @@ def test_asynchronous_runs_resume_exactly_too(tmp_path: Path) -> None:
     assert session(tmp_path / "a", cut=False) == session(tmp_path / "b", cut=True)
 
 
-def _edit(path: Path, line: int, **changes: Any) -> None:
-    lines = path.read_text().splitlines()
-    lines[line - 1] = json.dumps({**json.loads(lines[line - 1]), **changes})
-    path.write_text("\n".join(lines) + "\n")
-
-
-@pytest.mark.parametrize(
-    ("line", "changes", "message"),
-    [
-        (1, {"space": {"names": None, "dimensions": [{"type": "complex"}]}}, "header"),
-        (1, {"settings": {"method": "magic"}}, "method must be one of"),
-        (3, {"x": [7.0]}, r"line 3.*7\.0"),
-        (4, {"event": "shout"}, "line 4.*shout"),
-        (4, {"id": 9}, "line 4.*ask number 9"),
-        (5, {"id": 0}, "line 5.*not pending|line 5.*one point"),
-        (3, {"seconds": "long"}, "line 3.*seconds"),
-    ],
-)
-def test_a_journal_that_makes_no_sense_is_refused_with_its_line(
-    tmp_path: Path, line: int, changes: dict[str, Any], message: str
-) -> None:
-    path = tmp_path / "run.jsonl"
-    with Optimizer([(0, 1)], rng=0, journal=path) as optimizer:
-        drive(optimizer, bowl, 3)
-    _edit(path, line, **changes)
-    before = path.read_bytes()
-    with pytest.raises(JournalError, match=message):
-        Optimizer.resume(path)
-    assert path.read_bytes() == before
-
-
-def test_two_values_for_one_point_in_a_journal_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "run.jsonl"
-    with Optimizer([(0, 1)], rng=0, journal=path) as optimizer:
-        optimizer.tell([0.5], 1.0)
-    lines = path.read_text().splitlines()
-    path.write_text("\n".join([*lines, lines[1].replace("1.0", "2.0")]) + "\n")
-    with pytest.raises(JournalError, match=r"line 3.*1\.0 and now 2\.0"):
-        Optimizer.resume(path)
-
-
 def test_a_new_optimizer_does_not_overwrite_a_journal(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     Optimizer([(0, 1)], rng=0, journal=path).close()
@@ -470,39 +429,6 @@ def test_resuming_nothing_is_refused_and_creates_nothing(tmp_path: Path) -> None
 
 
 # ---- arguments ----
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"method": "magic"}, "method must be one of 'gp'.*'magic'"),
-        ({"criterion": "pi"}, "criterion"),
-        ({"maximizer": "grid"}, "maximizer"),
-        ({"initial_design": "grid"}, "initial_design"),
-        ({"n_initial": 0}, "n_initial"),
-        ({"n_initial": 2.5}, "n_initial"),
-        ({"epsilon": 1.0}, "epsilon"),
-        ({"options": {"depth": 3}}, "option.*'depth'"),
-    ],
-)
-def test_bad_arguments_are_refused_before_a_file_is_made(
-    tmp_path: Path, arguments: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        Optimizer([(0, 1)], journal=tmp_path / "run.jsonl", **arguments)
-    assert os.listdir(tmp_path) == []
-
-
-@pytest.mark.parametrize("rng", [-1, 1.5, "seed"])
-def test_a_bad_rng_is_a_type_error(rng: Any) -> None:
-    with pytest.raises(TypeError, match="rng"):
-        Optimizer([(0, 1)], rng=rng)
-
-
-@pytest.mark.parametrize("n", [0, -1, 1.5])
-def test_asking_for_no_point_is_refused(n: Any) -> None:
-    with pytest.raises(ValueError, match="n must be"):
-        Optimizer([(0, 1)], rng=0).ask(n)
 
 
 def test_the_trace_tells_what_the_model_was() -> None:

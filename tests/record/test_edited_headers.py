@@ -26,6 +26,11 @@ EDITS: dict[str, tuple[dict[str, Any], str]] = {
         {"constraints_not_kept": "abc"},
         "constraints_not_kept must be an integer >= 0, got 'abc'",
     ),
+    "a space of another kind": (
+        {"space": {"names": None, "dimensions": [{"type": "complex"}]}},
+        "not a description of a space",
+    ),
+    "a method that there is not": ({"settings": {"method": "magic"}}, "method must be one of"),
     "a number that is null": ({"constraints_not_kept": None}, "constraints_not_kept must be an integer >= 0"),
 }
 

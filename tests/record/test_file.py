@@ -284,10 +284,9 @@ def test_a_journal_taken_over_in_the_middle_of_writing_is_closed_after_it(
 # ---- minimize and the command ----
 
 
-@changes
-@pytest.mark.parametrize("workers", [1, map])
+@pytest.mark.parametrize(("change", "workers"), [(replace, 1), (append, map)])
 def test_minimize_ends_with_the_name_of_the_rescue_file_and_loses_no_evaluation(
-    change: Callable[[Path], None], words: str, workers: Any, tmp_path: Path
+    change: Callable[[Path], None], workers: Any, tmp_path: Path
 ) -> None:
     path = tmp_path / "run.jsonl"
     evaluated = []
@@ -298,7 +297,7 @@ def test_minimize_ends_with_the_name_of_the_rescue_file_and_loses_no_evaluation(
             change(path)
         return evaluated[-1]
 
-    with pytest.raises(JournalError, match=words) as caught:
+    with pytest.raises(JournalError, match=CHANGES[change]) as caught:
         minimize(fun, BOX, n_evals=12, n_initial=12, rng=0, journal=path, workers=workers, n_parallel=4)
     (rescue,) = rescues(tmp_path)
     assert str(rescue) in str(caught.value)

@@ -13,8 +13,6 @@ import pytest
 
 import tcgp
 from tcgp import Optimizer, minimize
-from tcgp.cli.console import UsageError
-from tcgp.cli.spec import load_spec
 from tcgp.running.pace import seconds_left
 
 BOX = [(0.0, 1.0), (0.0, 1.0)]
@@ -30,11 +28,13 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "n_evals zero": ({"n_evals": 0}, "n_evals must be a whole number of at least 1, got 0"),
     "n_evals real": ({"n_evals": 5.0}, "n_evals must be a whole number of at least 1, got 5.0"),
     "n_initial true": ({"n_initial": True}, "n_initial must be a positive integer, got True"),
+    "n_initial real": ({"n_initial": 2.5}, "n_initial must be a positive integer, got 2.5"),
     "n_parallel zero": ({"n_parallel": 0}, "n_parallel must be a positive integer, got 0"),
     "n_parallel true": ({"n_parallel": True}, "n_parallel must be a positive integer, got True"),
     "callback": ({"callback": 3}, "callback must be callable or None, got 3"),
     "epsilon text": ({"epsilon": "x"}, r"epsilon must be a number in \(0, 1\), got 'x'"),
     "epsilon nan": ({"epsilon": math.nan}, r"epsilon must be a number in \(0, 1\), got nan"),
+    "method": ({"method": "magic"}, "method must be one of 'gp'.*'magic'"),
     "method list": ({"method": []}, r"method must be one of .*, got \[\]"),
     "criterion": ({"criterion": None}, "criterion must be one of 'ei', 'lcb', got None"),
     "maximizer": ({"maximizer": 1}, "maximizer must be one of .*, got 1"),
@@ -213,7 +213,7 @@ def test_several_points_answer_what_is_pending_each_once(tmp_path: Path) -> None
         assert resumed.pending == []
 
 
-# ---- the bridges and the spec ----
+# ---- the bridges ----
 
 
 def test_the_sampler_for_optuna_refuses_them() -> None:
@@ -239,29 +239,6 @@ def test_the_node_for_ax_refuses_them() -> None:
     for arguments in ({"method": []}, {"n_initial": True}, {"seed": "a"}):
         with pytest.raises((ValueError, TypeError), match=f"{next(iter(arguments))} must be"):
             TailCalibratedNode(**arguments)
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("target = nan", "'target' must be a number, got nan"),
-        ('target = "1"', "'target' must be a number, got '1'"),
-        ("max_time = nan", "'max_time': a time is a positive number"),
-        ("max_time = -1", "'max_time': a time is a positive number"),
-        ("max_time = inf", "'max_time': a time is a positive number"),
-        ("max_time = true", "'max_time': a time is a positive number"),
-        ("budget = true", "'budget' must be a whole number of at least 1, got True"),
-        ("workers = 0", "'workers' must be a whole number of at least 1, got 0"),
-        ('epsilon = "x"', "'epsilon' must be a number, got 'x'"),
-        ("method = []", r"method must be one of .*, got \[\]"),
-        ("n_initial = true", "'n_initial' must be a whole number"),
-    ],
-)
-def test_a_spec_with_them_is_refused(line: str, words: str, tmp_path: Path) -> None:
-    spec = tmp_path / "spec.toml"
-    spec.write_text(f"{line}\n[parameters]\nx = {{low = 0, high = 1}}\n")
-    with pytest.raises(UsageError, match=words):
-        load_spec(str(spec))
 
 
 def test_a_time_that_no_clock_can_wait_for_is_as_good_as_none(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from scipy.optimize import Bounds, OptimizeResult
 
 from tcgp import Categorical, Integer, Real, Space, minimize
 from tcgp.optimizer import Optimizer
-from tcgp.record.journal import JournalError, read_journal
+from tcgp.record.journal import JournalError
 from tcgp.running.crews import WorkersError, crew_for
 from tcgp.running.progress import ProgressLine
 
@@ -267,29 +267,6 @@ def test_points_of_the_user_are_evaluated_first(bounds: object, x0: object, firs
     result = minimize(lambda x: 1.0, bounds, n_evals=4, x0=x0, rng=0)
     assert result.x_iters[: len(first)] == first
     assert result.nfev == 4
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"x0": [0.5, 2.0]}, "x0.*parameter 1"),
-        ({"x0": [[0.5, 0.5]], "y0": [1.0, 2.0]}, "equal lengths"),
-        ({"y0": [1.0]}, "y0 needs x0"),
-        ({"n_evals": 0}, "n_evals"),
-        ({"n_evals": 2.5}, "n_evals"),
-        ({"workers": 0}, "workers"),
-        ({"method": "magic"}, "method"),
-        ({"bounds": [(1, 0)]}, "low < high"),
-    ],
-)
-def test_bad_arguments_are_refused_with_a_sentence(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        minimize(bowl, **{"bounds": SQUARE, "n_evals": 5, "rng": 0, **arguments})
-
-
-def test_workers_of_no_kind_are_a_type_error() -> None:
-    with pytest.raises(TypeError, match="workers"):
-        minimize(bowl, SQUARE, n_evals=5, workers="many")
 
 
 # ---- failures ----
@@ -650,45 +627,6 @@ def test_the_journal_is_free_again_after_the_run(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match="no longer open"):
         result.optimizer.ask()
     assert len(Optimizer.resume(path).evaluations) == 3
-
-
-WORKERS_SCRIPT = """
-import os, signal, sys, time
-import tcgp
-
-def fun(x):
-    with open(sys.argv[2], "a") as log:
-        log.write(repr(x.tolist()) + "\\n")
-    time.sleep(0.01)
-    return float((x[0] - 0.3) ** 2 + 2 * (x[1] - 0.3) ** 2)
-
-def callback(result):
-    if result.nfev == int(sys.argv[3]):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-if __name__ == "__main__":
-    tcgp.minimize(fun, [(0, 1), (0, 1)], n_evals=30, n_initial=24, rng=0, workers=3,
-                  journal=sys.argv[1], callback=callback)
-"""
-
-
-def test_killed_with_workers_and_resumed_nothing_is_lost_or_evaluated_twice(tmp_path: Path) -> None:
-    journal, log = tmp_path / "run.jsonl", tmp_path / "calls.log"
-    command = [sys.executable, "-c", WORKERS_SCRIPT, str(journal), str(log)]
-    assert subprocess.run([*command, "15"], check=False).returncode == -signal.SIGKILL
-    told = {repr(e["x"]) for _, e in read_journal(journal).events if e["event"] == "tell"}
-    assert len(told) == 15
-    before = log.read_text().splitlines()
-    # The workers notice the death of their parent, and the journal is free at once.
-    assert subprocess.run([*command, "0"], check=False).returncode == 0
-    tells = [repr(e["x"]) for _, e in read_journal(journal).events if e["event"] == "tell"]
-    assert len(tells) == len(set(tells)) == 30
-    assert told <= set(tells)
-    after = Counter(log.read_text().splitlines())
-    # Only what was under way at the kill, at most one evaluation per worker, is evaluated again.
-    assert sum(count - 1 for count in after.values()) <= 3
-    assert not any(after[x] > 1 for x in told)
-    assert len(before) - len(told) <= 3
 
 
 # ---- progress ----

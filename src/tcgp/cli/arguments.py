@@ -6,14 +6,17 @@ import argparse
 import itertools
 import math
 import re
-from collections.abc import Collection
-from typing import Any, NoReturn
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeAlias
 
 from tcgp import __version__
 from tcgp._text import did_you_mean
 from tcgp.cli.console import UNUSABLE, complain, parse_duration
 
 __all__ = ["arrange", "build_parser"]
+
+_Argument: TypeAlias = tuple[str, dict[str, Any]]
 
 METHODS = (
     "auto",
@@ -201,6 +204,324 @@ Repeat the same command to continue after a stop; finished tasks are not compute
 """
 
 
+@dataclass(frozen=True)
+class _Command:
+    """A command: the module that carries it out, which is imported only then, and its texts and arguments."""
+
+    module: str
+    help: str
+    description: str | None
+    epilog: str | None
+    arguments: Sequence[_Argument]
+    usage: str | None = None
+
+
+def _value(name: str, metavar: str, help: str, **options: Any) -> _Argument:
+    return name, {"metavar": metavar, "help": help, **options}
+
+
+def _flag(name: str, help: str, **options: Any) -> _Argument:
+    return name, {"action": "store_true", "help": help, **options}
+
+
+def _count(text: str) -> int:
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"a whole number of at least 1 is needed, not {text.strip()!r}")
+    return int(text)
+
+
+def _positive(text: str) -> float:
+    if not _is_number(text) or not 0.0 < float(text) < math.inf:
+        raise argparse.ArgumentTypeError(f"a number above 0 is needed, not {text.strip()!r}")
+    return float(text)
+
+
+def _duration(text: str) -> float:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _shard(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
+        raise argparse.ArgumentTypeError(f"a share is i/N with i from 1 to N, not {text!r}")
+    return int(match[1]), int(match[2])
+
+
+CAMPAIGN = "its journal, its directory, or the spec that tcgp minimize was given"
+JOURNAL = _value("journal", "JOURNAL", "file that keeps the campaign")
+SPEC = _value("--spec", "SPEC.toml", "parameters; needed to begin a journal")
+FORCE = _flag("--force", "also replace files that tcgp did not write, never journals or specs")
+QUIET = _flag("--quiet", "show no progress")
+
+COMMANDS = {
+    "demo": _Command(
+        "demo",
+        "compare a plain GP, tcGP and auto on Goldstein-Price, in a minute",
+        "Minimize the Goldstein-Price function with a plain Gaussian process, with tcGP, and with the default, auto, "
+        "and show how fast they converge.",
+        DEMO_EPILOG,
+        [
+            _value("--seeds", "N", "number of repetitions (default 5)", type=_count, default=5),
+            _value("--n-evals", "N", "evaluations per run (default 60)", type=_count, default=60),
+            _value("--output", "FILE", "picture (default demo.png)", default="demo.png"),
+            FORCE,
+        ],
+    ),
+    "init": _Command(
+        "init",
+        "write a spec from the answers to a few questions",
+        "Ask for the command, its parameters and outputs, and write a spec for tcgp minimize.",
+        None,
+        [_value("spec", "SPEC.toml", "file to write (default spec.toml)", nargs="?", default="spec.toml")],
+    ),
+    "minimize": _Command(
+        "minimize",
+        "minimize the output of a program",
+        MINIMIZE_DESCRIPTION,
+        MINIMIZE_EPILOG,
+        [
+            _value("spec", "SPEC.toml", "spec file", nargs="?"),
+            _value("--workers", "N", "number of parallel runs (default 1)", type=_count),
+            _value("--budget", "N", "number of runs, instead of the spec's", type=_count),
+            _value("--journal", "FILE", "journal (default SPEC.tcgp/journal.jsonl); runs/ is next to it"),
+            _value("--max-time", "TIME", "stop after this many seconds, or 10m, 2h, 1d", type=_duration),
+            _value("--report", "FILE", "HTML page to watch the run, such as run.html"),
+            _flag("--no-plots", "do not draw pictures at the end"),
+            FORCE,
+            QUIET,
+            _flag("--json", "print the outcome as one JSON object, as tcgp status does"),
+            _flag("--dry-run", "check the spec and show the first command, without running it"),
+            _flag("--try", "make one run and show what is read from it; a value is kept", dest="try_once"),
+            _value("--verify", "K", "in the end, run the best design K times again and compare", type=_count),
+            _value(
+                "--retry-failed",
+                "TEXT",
+                "make failed runs again first: all of them, or those whose reason has this text",
+                nargs="?",
+                const="",
+            ),
+            _flag("--example", "print a spec with every key explained"),
+        ],
+    ),
+    "ask": _Command(
+        "ask",
+        "propose points for runs made by hand or by a scheduler",
+        "Print the next points to evaluate, as JSON lines with an id each.",
+        ASK_EPILOG,
+        [
+            JOURNAL,
+            SPEC,
+            _value("-n", "N", "number of points (default 1)", type=_count, default=1),
+            _flag(
+                "--confirm",
+                "with noise: points that have been evaluated, where one more evaluation tells most",
+            ),
+        ],
+    ),
+    "tell": _Command(
+        "tell",
+        "report a result",
+        "Report the result at a point: its value, its outputs, or that it failed.",
+        TELL_EPILOG,
+        [
+            JOURNAL,
+            _value("rest", "ID VALUE", "id printed by ask, and the value or outputs", nargs="*"),
+            _value("--x", "JSON", "parameters of a point that was not asked for"),
+            _value("--failed", "REASON", "the run failed, and why"),
+            _flag("--correct", "correct what was reported of the point; the journal keeps both"),
+            _value(
+                "--took", "TIME", "how long the run took, for the report: seconds, or 10m, 2h", type=_duration
+            ),
+            _value(
+                "--sd", "SD", "with noise: standard deviation of the value, where it is known", type=_positive
+            ),
+        ],
+        "tcgp tell [-h] JOURNAL (ID | --x JSON) (VALUE | NAME=VALUE ... | --failed REASON) [--took TIME] "
+        "[--sd SD] [--correct]",
+    ),
+    "import": _Command(
+        "import_data",
+        "import results from elsewhere into a journal",
+        IMPORT_DESCRIPTION,
+        IMPORT_EPILOG,
+        [
+            JOURNAL,
+            _value("data", "DATA", "CSV file, journal, or URL of a storage of Optuna"),
+            SPEC,
+            _value(
+                "--objective",
+                "COLUMN",
+                "column, or output of a journal, that has the values, if it is not the only one or has another name "
+                "here",
+            ),
+            _value("--study", "NAME", "study in that storage, if there are several"),
+            _flag("--skip", "leave out rows that cannot be used, and say which"),
+        ],
+    ),
+    "status": _Command(
+        "status",
+        "show the best value so far, and pending points",
+        "Say how a campaign stands, and whether a process is at work on it.",
+        STATUS_EPILOG,
+        [
+            _value("journal", "CAMPAIGN", CAMPAIGN),
+            _flag("--json", "as one JSON object"),
+            _value("--top", "K", "also list the K best runs", type=_count),
+            _value("--csv", "FILE", "also write every run to a CSV file"),
+            FORCE,
+        ],
+    ),
+    "whatif": _Command(
+        "whatif",
+        "what other limits would mean, without a run",
+        "Show the best recorded design and the one that the models predict, for other limits on outputs, and what "
+        "relaxing each of them would buy. Nothing is run, and nothing is changed.",
+        WHATIF_EPILOG,
+        [
+            _value("journal", "CAMPAIGN", "its spec, its directory or its journal"),
+            _value(
+                "--limit",
+                "TEXT",
+                'a limit such as "deflection <= 1.2"; it takes the place of one on the same output, or is added',
+                action="append",
+                default=[],
+            ),
+        ],
+    ),
+    "tradeoff": _Command(
+        "tradeoff",
+        "show what a tighter or looser limit would cost",
+        "For several values of a limit on an output, show the best value among the recorded runs and the best that "
+        "the models of all runs predict. Nothing is run.",
+        TRADEOFF_EPILOG,
+        [
+            _value("journal", "CAMPAIGN", CAMPAIGN),
+            _value("--limit", "OUTPUT", "an output with a constraint, or its text", required=True),
+            _value("-n", "N", "how many values of the limit (default: 7)", type=_count, default=7),
+            _flag("--json", "as one JSON list"),
+        ],
+    ),
+    "report": _Command(
+        "report",
+        "write a report as an HTML page",
+        "Write a report as an HTML page. It needs no server and no network.",
+        REPORT_EPILOG,
+        [
+            _value("journal", "CAMPAIGN", "its journal, its directory or its spec"),
+            _value("--output", "FILE", "page to write (default: next to the journal, with suffix .html)"),
+            FORCE,
+            _value(
+                "--refresh",
+                "TIME",
+                "keep running and update the page at this interval; stop with Ctrl-C",
+                type=_duration,
+            ),
+        ],
+    ),
+    "diagnose": _Command(
+        "diagnose",
+        "check whether a GP is overconfident about low values",
+        DIAGNOSE_DESCRIPTION,
+        DIAGNOSE_EPILOG,
+        [
+            _value(
+                "data", "DATA.csv", "table of runs; or a journal, the directory of a campaign, or its spec"
+            ),
+            _value("--objective", "COLUMN", "column of the values (default: the last)"),
+            _value("--ignore", "COLUMN", "columns to leave out", nargs="+", default=[]),
+            ("--method", {"choices": METHODS, "help": "default: that of the journal, or tcgp"}),
+            _value("--delta", "P", "level of the quantile used as threshold (default 0.05)", type=float),
+            _value(
+                "--bounds",
+                "NAME=LOW:HIGH",
+                "box of the parameters (default: the range of the data); NAME=LOW:HIGH:log for a logarithmic scale",
+                nargs="+",
+                default=[],
+            ),
+            _value("--plot", "FILE", "picture, such as calibration.png"),
+            FORCE,
+        ],
+    ),
+    "mcp": _Command(
+        "mcp",
+        "serve a directory of campaigns to an assistant",
+        "Serve the campaigns of a directory over standard input and output, by the Model Context Protocol. No program "
+        "is run but that of the spec given with --run.",
+        MCP_EPILOG,
+        [
+            _value("directory", "DIRECTORY", "where journals and specs are"),
+            _flag("--read-only", "let nothing be proposed or reported"),
+            _value("--run", "SPEC.toml", "a spec whose program may be run, within its budget"),
+        ],
+    ),
+    "experiment": _Command(
+        "experiment",
+        "reproduce the paper's tables and figures: list, run, report",
+        "Run the paper's experiments, and compare the results with the published ones.",
+        EXPERIMENT_EPILOG,
+        [],
+    ),
+}
+
+
+def _plan(iterations: str) -> list[_Argument]:
+    """Names of experiments, and options by which their plans are changed."""
+    return [
+        _value("names", "NAME", "experiments (see list), or all", nargs="+"),
+        _value("--results", "DIR", "directory of the results (default results)", default="results"),
+        _value("--replicates", "N", "instead of the plan's number", type=_count),
+        _value("--iterations", "N", iterations, type=_count),
+        _value("--problems", "NAME", "instead of the plan's functions", nargs="+"),
+        _value(
+            "--methods",
+            "METHOD",
+            "instead of the plan's: its labels, tcgp:delta=0.1, peer:botorch; +METHOD adds to the plan's",
+            nargs="+",
+        ),
+        _flag("--as-published", "make every choice as the paper does; such results are kept apart"),
+        (
+            "--maximizer",
+            {
+                "choices": ("multistart", "smc"),
+                "help": "of the criterion (default: multistart, but the paper's with --as-published, fifty times as "
+                "slow)",
+            },
+        ),
+    ]
+
+
+EXPERIMENT_COMMANDS: dict[str, tuple[str, Sequence[_Argument]]] = {
+    "list": ("list the experiments and what they reproduce", []),
+    "run": (
+        "run experiments, or continue them",
+        [
+            *_plan(iterations="instead of the plan's number"),
+            _value("--jobs", "N", "processes (default: one per processor)", type=_count),
+            _value("--scheduler", "ADDRESS", "Dask scheduler to use instead of processes"),
+            _value("--shard", "i/N", "run the i-th of N parts", type=_shard, default=(1, 1)),
+            QUIET,
+        ],
+    ),
+    "report": (
+        "write figures, tables and a page of results",
+        [
+            *_plan(iterations="default: as many as most of the runs have"),
+            _value("--output", "DIR", "directory for pages and pictures (default report)", default="report"),
+        ],
+    ),
+    "coco": (
+        "export runs on BBOB functions for COCO's post-processing",
+        [
+            *_plan(iterations="default: as many as most of the runs have"),
+            _value("--output", "DIR", "default exdata", default="exdata"),
+        ],
+    ),
+}
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The parser; each command names the module that carries it out, which is imported only then."""
     parser = _Parser(
@@ -213,21 +534,25 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         dest="command", metavar="COMMAND", title="commands", parser_class=_Parser
     )
-    _add_demo(commands)
-    _add_init(commands)
-    _add_minimize(commands)
-    _add_ask(commands)
-    _add_tell(commands)
-    _add_import(commands)
-    _add_status(commands)
-    _add_whatif(commands)
-    _add_tradeoff(commands)
-    _add_report(commands)
-    _add_diagnose(commands)
-    _add_mcp(commands)
-    _add_experiment(commands)
+    for name, command in COMMANDS.items():
+        texts = {"help": command.help, "description": command.description, "epilog": command.epilog}
+        added = commands.add_parser(name, usage=command.usage, **texts)
+        _add(added, command.arguments)
+        added.set_defaults(module=f"tcgp.cli.{command.module}")
+    parts = commands.choices["experiment"].add_subparsers(
+        dest="experiment_command", metavar="COMMAND", required=True
+    )
+    for name, (words, arguments) in EXPERIMENT_COMMANDS.items():
+        _add(
+            parts.add_parser(name, help=words, epilog=EXPERIMENT_EPILOG if name == "run" else None), arguments
+        )
     parser.commands = commands.choices
     return parser
+
+
+def _add(parser: argparse.ArgumentParser, arguments: Iterable[_Argument]) -> None:
+    for name, options in arguments:
+        parser.add_argument(name, **options)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -246,356 +571,6 @@ class _Parser(argparse.ArgumentParser):
             message = f"there is no command {unknown[1]!r}{did_you_mean(unknown[1], self.commands)}"
         complain(f"{message}; see {self.prog} --help")
         self.exit(UNUSABLE)
-
-
-def _add_demo(commands: Any) -> None:
-    parser = commands.add_parser(
-        "demo",
-        help="compare a plain GP, tcGP and auto on Goldstein-Price, in a minute",
-        description="Minimize the Goldstein-Price function with a plain Gaussian process, with tcGP, and with "
-        "the default, auto, and show how fast they converge.",
-        epilog=DEMO_EPILOG,
-    )
-    parser.add_argument(
-        "--seeds", type=_count, default=5, metavar="N", help="number of repetitions (default 5)"
-    )
-    parser.add_argument(
-        "--n-evals", type=_count, default=60, metavar="N", help="evaluations per run (default 60)"
-    )
-    parser.add_argument("--output", default="demo.png", metavar="FILE", help="picture (default demo.png)")
-    _add_force(parser)
-    parser.set_defaults(module="tcgp.cli.demo")
-
-
-def _add_init(commands: Any) -> None:
-    parser = commands.add_parser(
-        "init",
-        help="write a spec from the answers to a few questions",
-        description="Ask for the command, its parameters and outputs, and write a spec for tcgp minimize.",
-    )
-    parser.add_argument(
-        "spec", metavar="SPEC.toml", nargs="?", default="spec.toml", help="file to write (default spec.toml)"
-    )
-    parser.set_defaults(module="tcgp.cli.init")
-
-
-def _add_minimize(commands: Any) -> None:
-    parser = commands.add_parser(
-        "minimize",
-        help="minimize the output of a program",
-        description=MINIMIZE_DESCRIPTION,
-        epilog=MINIMIZE_EPILOG,
-    )
-    parser.add_argument("spec", metavar="SPEC.toml", nargs="?", help="spec file")
-    parser.add_argument("--workers", type=_count, metavar="N", help="number of parallel runs (default 1)")
-    parser.add_argument("--budget", type=_count, metavar="N", help="number of runs, instead of the spec's")
-    parser.add_argument(
-        "--journal", metavar="FILE", help="journal (default SPEC.tcgp/journal.jsonl); runs/ is next to it"
-    )
-    parser.add_argument(
-        "--max-time", type=_duration, metavar="TIME", help="stop after this many seconds, or 10m, 2h, 1d"
-    )
-    parser.add_argument("--report", metavar="FILE", help="HTML page to watch the run, such as run.html")
-    parser.add_argument("--no-plots", action="store_true", help="do not draw pictures at the end")
-    _add_force(parser)
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
-    parser.add_argument(
-        "--json", action="store_true", help="print the outcome as one JSON object, as tcgp status does"
-    )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="check the spec and show the first command, without running it"
-    )
-    parser.add_argument(
-        "--try",
-        dest="try_once",
-        action="store_true",
-        help="make one run and show what is read from it; a value is kept",
-    )
-    parser.add_argument(
-        "--verify", type=_count, metavar="K", help="in the end, run the best design K times again and compare"
-    )
-    parser.add_argument(
-        "--retry-failed",
-        metavar="TEXT",
-        nargs="?",
-        const="",
-        help="make failed runs again first: all of them, or those whose reason has this text",
-    )
-    parser.add_argument("--example", action="store_true", help="print a spec with every key explained")
-    parser.set_defaults(module="tcgp.cli.minimize")
-
-
-def _add_ask(commands: Any) -> None:
-    parser = commands.add_parser(
-        "ask",
-        help="propose points for runs made by hand or by a scheduler",
-        description="Print the next points to evaluate, as JSON lines with an id each.",
-        epilog=ASK_EPILOG,
-    )
-    parser.add_argument("journal", metavar="JOURNAL", help="file that keeps the campaign")
-    parser.add_argument("--spec", metavar="SPEC.toml", help="parameters; needed to begin a journal")
-    parser.add_argument("-n", type=_count, default=1, metavar="N", help="number of points (default 1)")
-    parser.add_argument(
-        "--confirm",
-        action="store_true",
-        help="with noise: points that have been evaluated, where one more evaluation tells most",
-    )
-    parser.set_defaults(module="tcgp.cli.ask")
-
-
-def _add_tell(commands: Any) -> None:
-    parser = commands.add_parser(
-        "tell",
-        help="report a result",
-        description="Report the result at a point: its value, its outputs, or that it failed.",
-        epilog=TELL_EPILOG,
-        usage="tcgp tell [-h] JOURNAL (ID | --x JSON) (VALUE | NAME=VALUE ... | --failed REASON) [--took TIME] "
-        "[--sd SD] [--correct]",
-    )
-    parser.add_argument("journal", metavar="JOURNAL", help="file that keeps the campaign")
-    parser.add_argument(
-        "rest", metavar="ID VALUE", nargs="*", help="id printed by ask, and the value or outputs"
-    )
-    parser.add_argument("--x", metavar="JSON", help="parameters of a point that was not asked for")
-    parser.add_argument("--failed", metavar="REASON", help="the run failed, and why")
-    parser.add_argument(
-        "--correct",
-        action="store_true",
-        help="correct what was reported of the point; the journal keeps both",
-    )
-    parser.add_argument(
-        "--took",
-        type=_duration,
-        metavar="TIME",
-        help="how long the run took, for the report: seconds, or 10m, 2h",
-    )
-    parser.add_argument(
-        "--sd",
-        type=_positive,
-        metavar="SD",
-        help="with noise: standard deviation of the value, where it is known",
-    )
-    parser.set_defaults(module="tcgp.cli.tell")
-
-
-def _add_import(commands: Any) -> None:
-    parser = commands.add_parser(
-        "import",
-        help="import results from elsewhere into a journal",
-        description=IMPORT_DESCRIPTION,
-        epilog=IMPORT_EPILOG,
-    )
-    parser.add_argument("journal", metavar="JOURNAL", help="file that keeps the campaign")
-    parser.add_argument("data", metavar="DATA", help="CSV file, journal, or URL of a storage of Optuna")
-    parser.add_argument("--spec", metavar="SPEC.toml", help="parameters; needed to begin a journal")
-    parser.add_argument(
-        "--objective",
-        metavar="COLUMN",
-        help="column, or output of a journal, that has the values, if it is not the only one or has another name here",
-    )
-    parser.add_argument("--study", metavar="NAME", help="study in that storage, if there are several")
-    parser.add_argument(
-        "--skip", action="store_true", help="leave out rows that cannot be used, and say which"
-    )
-    parser.set_defaults(module="tcgp.cli.import_data")
-
-
-def _add_status(commands: Any) -> None:
-    parser = commands.add_parser(
-        "status",
-        help="show the best value so far, and pending points",
-        description="Say how a campaign stands, and whether a process is at work on it.",
-        epilog=STATUS_EPILOG,
-    )
-    parser.add_argument(
-        "journal",
-        metavar="CAMPAIGN",
-        help="its journal, its directory, or the spec that tcgp minimize was given",
-    )
-    parser.add_argument("--json", action="store_true", help="as one JSON object")
-    parser.add_argument("--top", type=_count, metavar="K", help="also list the K best runs")
-    parser.add_argument("--csv", metavar="FILE", help="also write every run to a CSV file")
-    _add_force(parser)
-    parser.set_defaults(module="tcgp.cli.status")
-
-
-def _add_whatif(commands: Any) -> None:
-    parser = commands.add_parser(
-        "whatif",
-        help="what other limits would mean, without a run",
-        description="Show the best recorded design and the one that the models predict, for other limits on outputs, "
-        "and what relaxing each of them would buy. Nothing is run, and nothing is changed.",
-        epilog=WHATIF_EPILOG,
-    )
-    parser.add_argument("journal", metavar="CAMPAIGN", help="its spec, its directory or its journal")
-    parser.add_argument(
-        "--limit",
-        action="append",
-        default=[],
-        metavar="TEXT",
-        help='a limit such as "deflection <= 1.2"; it takes the place of one on the same output, or is added',
-    )
-    parser.set_defaults(module="tcgp.cli.whatif")
-
-
-def _add_tradeoff(commands: Any) -> None:
-    parser = commands.add_parser(
-        "tradeoff",
-        help="show what a tighter or looser limit would cost",
-        description="For several values of a limit on an output, show the best value among the recorded runs and the "
-        "best that the models of all runs predict. Nothing is run.",
-        epilog=TRADEOFF_EPILOG,
-    )
-    parser.add_argument(
-        "journal",
-        metavar="CAMPAIGN",
-        help="its journal, its directory, or the spec that tcgp minimize was given",
-    )
-    parser.add_argument(
-        "--limit", metavar="OUTPUT", required=True, help="an output with a constraint, or its text"
-    )
-    parser.add_argument(
-        "-n", type=_count, metavar="N", default=7, help="how many values of the limit (default: 7)"
-    )
-    parser.add_argument("--json", action="store_true", help="as one JSON list")
-    parser.set_defaults(module="tcgp.cli.tradeoff")
-
-
-def _add_report(commands: Any) -> None:
-    parser = commands.add_parser(
-        "report",
-        help="write a report as an HTML page",
-        description="Write a report as an HTML page. It needs no server and no network.",
-        epilog=REPORT_EPILOG,
-    )
-    parser.add_argument(
-        "journal",
-        metavar="CAMPAIGN",
-        help="its journal, its directory or its spec",
-    )
-    parser.add_argument(
-        "--output", metavar="FILE", help="page to write (default: next to the journal, with suffix .html)"
-    )
-    _add_force(parser)
-    parser.add_argument(
-        "--refresh",
-        type=_duration,
-        metavar="TIME",
-        help="keep running and update the page at this interval; stop with Ctrl-C",
-    )
-    parser.set_defaults(module="tcgp.cli.report")
-
-
-def _add_diagnose(commands: Any) -> None:
-    parser = commands.add_parser(
-        "diagnose",
-        help="check whether a GP is overconfident about low values",
-        description=DIAGNOSE_DESCRIPTION,
-        epilog=DIAGNOSE_EPILOG,
-    )
-    parser.add_argument(
-        "data",
-        metavar="DATA.csv",
-        help="table of runs; or a journal, the directory of a campaign, or its spec",
-    )
-    parser.add_argument("--objective", metavar="COLUMN", help="column of the values (default: the last)")
-    parser.add_argument("--ignore", nargs="+", default=[], metavar="COLUMN", help="columns to leave out")
-    parser.add_argument("--method", choices=METHODS, help="default: that of the journal, or tcgp")
-    parser.add_argument(
-        "--delta", type=float, metavar="P", help="level of the quantile used as threshold (default 0.05)"
-    )
-    parser.add_argument(
-        "--bounds",
-        nargs="+",
-        default=[],
-        metavar="NAME=LOW:HIGH",
-        help="box of the parameters (default: the range of the data); NAME=LOW:HIGH:log for a logarithmic scale",
-    )
-    parser.add_argument("--plot", metavar="FILE", help="picture, such as calibration.png")
-    _add_force(parser)
-    parser.set_defaults(module="tcgp.cli.diagnose")
-
-
-def _add_mcp(commands: Any) -> None:
-    parser = commands.add_parser(
-        "mcp",
-        help="serve a directory of campaigns to an assistant",
-        description="Serve the campaigns of a directory over standard input and output, by the Model Context Protocol. "
-        "No program is run but that of the spec given with --run.",
-        epilog=MCP_EPILOG,
-    )
-    parser.add_argument("directory", metavar="DIRECTORY", help="where journals and specs are")
-    parser.add_argument("--read-only", action="store_true", help="let nothing be proposed or reported")
-    parser.add_argument(
-        "--run", metavar="SPEC.toml", help="a spec whose program may be run, within its budget"
-    )
-    parser.set_defaults(module="tcgp.cli.mcp")
-
-
-def _add_experiment(commands: Any) -> None:
-    parser = commands.add_parser(
-        "experiment",
-        help="reproduce the paper's tables and figures: list, run, report",
-        description="Run the paper's experiments, and compare the results with the published ones.",
-        epilog=EXPERIMENT_EPILOG,
-    )
-    parser.set_defaults(module="tcgp.cli.experiment")
-    parts = parser.add_subparsers(dest="experiment_command", metavar="COMMAND", required=True)
-    parts.add_parser("list", help="list the experiments and what they reproduce")
-
-    running = parts.add_parser("run", help="run experiments, or continue them", epilog=EXPERIMENT_EPILOG)
-    _add_plan_choices(running, iterations="instead of the plan's number")
-    running.add_argument("--jobs", type=_count, metavar="N", help="processes (default: one per processor)")
-    running.add_argument("--scheduler", metavar="ADDRESS", help="Dask scheduler to use instead of processes")
-    running.add_argument(
-        "--shard", type=_shard, default=(1, 1), metavar="i/N", help="run the i-th of N parts"
-    )
-    running.add_argument("--quiet", action="store_true", help="show no progress")
-
-    reporting = parts.add_parser("report", help="write figures, tables and a page of results")
-    _add_plan_choices(reporting, iterations="default: as many as most of the runs have")
-    reporting.add_argument(
-        "--output", default="report", metavar="DIR", help="directory for pages and pictures (default report)"
-    )
-
-    exporting = parts.add_parser("coco", help="export runs on BBOB functions for COCO's post-processing")
-    _add_plan_choices(exporting, iterations="default: as many as most of the runs have")
-    exporting.add_argument("--output", default="exdata", metavar="DIR", help="default exdata")
-
-
-def _add_plan_choices(parser: argparse.ArgumentParser, iterations: str) -> None:
-    """Names of experiments, and options by which their plans are changed."""
-    parser.add_argument("names", nargs="+", metavar="NAME", help="experiments (see list), or all")
-    parser.add_argument(
-        "--results", default="results", metavar="DIR", help="directory of the results (default results)"
-    )
-    parser.add_argument("--replicates", type=_count, metavar="N", help="instead of the plan's number")
-    parser.add_argument("--iterations", type=_count, metavar="N", help=iterations)
-    parser.add_argument("--problems", nargs="+", metavar="NAME", help="instead of the plan's functions")
-    parser.add_argument(
-        "--methods",
-        nargs="+",
-        metavar="METHOD",
-        help="instead of the plan's: its labels, tcgp:delta=0.1, peer:botorch; +METHOD adds to the plan's",
-    )
-    parser.add_argument(
-        "--as-published",
-        action="store_true",
-        help="make every choice as the paper does; such results are kept apart",
-    )
-    parser.add_argument(
-        "--maximizer",
-        choices=("multistart", "smc"),
-        help="of the criterion (default: multistart, but the paper's with --as-published, fifty times as slow)",
-    )
-
-
-def _add_force(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--force",
-        action="store_true",
-        help="also replace files that tcgp did not write, never journals or specs",
-    )
 
 
 def arrange(arguments: list[str]) -> list[str]:
@@ -631,29 +606,3 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _count(text: str) -> int:
-    if not text.strip().isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"a whole number of at least 1 is needed, not {text.strip()!r}")
-    return int(text)
-
-
-def _positive(text: str) -> float:
-    if not _is_number(text) or not 0.0 < float(text) < math.inf:
-        raise argparse.ArgumentTypeError(f"a number above 0 is needed, not {text.strip()!r}")
-    return float(text)
-
-
-def _duration(text: str) -> float:
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _shard(text: str) -> tuple[int, int]:
-    match = re.fullmatch(r"(\d+)/(\d+)", text)
-    if match is None or not 1 <= int(match[1]) <= int(match[2]):
-        raise argparse.ArgumentTypeError(f"a share is i/N with i from 1 to N, not {text!r}")
-    return int(match[1]), int(match[2])

@@ -171,7 +171,7 @@ def test_what_no_smooth_function_follows_is_not_taken_for_noise_that_repeats_exc
     X = rng.random((12, 2))
     X = np.vstack([X, X + 0.005, X[:2]])
     y = rng.standard_normal(24)
-    y = np.append(y, y[:2] + [0.01, -0.02])
+    y = np.append(y, [y[0] + 0.01, y[1] - 0.02])
     without = NoisyGaussianProcess().fit(X[:-2], y[:-2], bounds=[(0.0, 1.0)] * 2)
     assert without.noise_ > 0.5
     gp = NoisyGaussianProcess().fit(X, y, bounds=[(0.0, 1.0)] * 2)

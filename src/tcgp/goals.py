@@ -253,8 +253,6 @@ class Goals:
                         f"{did_you_mean(name, self.outputs)}"
                     )
                 check_noise(value, f"noise of {name!r}")
-        if self.has_several and self.noise:
-            raise ValueError(f"noise must be False with several objectives, got {plain(self.noise)}")
 
     def _with_noise(self, quantity: Quantity) -> Quantity:
         return replace(quantity, noisy=any(self.noise_of(name) for name in self._outputs_of(quantity)))

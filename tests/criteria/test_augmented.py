@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tcgp import GaussianProcess
-from tcgp.criteria import LogAugmentedImprovement, LogExpectedImprovement
+from tcgp.criteria import LogAugmented, LogAugmentedImprovement, LogExpectedImprovement
 from tcgp.gp import NoisyGaussianProcess
 from tcgp.laws import Normal
 
@@ -12,7 +12,8 @@ from tcgp.laws import Normal
 class NormalModel:
     law = Normal()
 
-    def __init__(self, interpolator):
+    def __init__(self, interpolator, noise=0.2):
+        self.noise = noise
         self.predict_arrays, self.predict_gradient = interpolator.predict, interpolator.predict_gradient
 
 
@@ -60,3 +61,18 @@ def test_a_point_known_better_than_an_evaluation_tells_is_worth_little(gp):
     more = gp.condition(np.repeat(at, 50, axis=0), np.full(50, mean[0]))
     drop = np.diff([float(LogAugmentedImprovement(NormalModel(g), mean[0], 0.2)(at)[0]) for g in (gp, more)])
     assert drop[0] < np.log(0.1)
+
+
+def test_of_several_models_shares_are_averaged_geometrically(gp):
+    model = NormalModel(gp)
+    plain = LogExpectedImprovement(model, -0.9)
+    X = np.random.default_rng(1).random((20, 2))
+    once = LogAugmentedImprovement(model, -0.9, 0.2)
+    half = LogAugmented(plain, [model, NormalModel(gp, noise=0.0)])
+    np.testing.assert_allclose(LogAugmented(plain, [model])(X), once(X))
+    np.testing.assert_allclose(half(X), 0.5 * (once(X) + plain(X)))
+    _, gradient = half.value_and_gradient(X)
+    for j, step in enumerate(1e-5 * np.eye(2)):
+        np.testing.assert_allclose(
+            gradient[:, j], (half(X + step) - half(X - step)) / 2e-5, rtol=1e-5, atol=1e-5
+        )

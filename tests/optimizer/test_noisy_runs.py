@@ -211,3 +211,70 @@ def test_patience_counts_predictions():
     )
     assert result.status == 10
     assert result.nfev < 60
+
+
+# ---- several objectives ----
+
+
+def beam(p):
+    return {"mass": p["width"] + p["height"] ** 2, "sag": 1.0 / (p["width"] + 0.2) + (p["height"] - 0.3) ** 2}
+
+
+class ScatteredBeam:
+    """The second objective and the limit have noise; the first one is exact."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, p):
+        self.calls += 1
+        noise = np.random.default_rng(self.calls).standard_normal(2)
+        outputs = beam(p)
+        return {**outputs, "sag": outputs["sag"] + 0.1 * noise[0], "height": p["height"] + 0.01 * noise[1]}
+
+
+BEAM = {"width": (0.1, 2.0), "depth": (0.0, 1.0)}
+SEVERAL = {
+    "objective": ["mass", "sag"],
+    "constraints": ["height >= 0.1"],
+    "noise": {"sag": True, "height": 0.01},
+    "rng": 0,
+}
+
+
+def run_beam(n_evals, **options):
+    fun = ScatteredBeam()
+    fun.calls = options.pop("calls", 0)
+    return tcgp.minimize(
+        lambda p: fun({"width": p["width"], "height": p["depth"]}),
+        BEAM,
+        n_evals=n_evals,
+        **SEVERAL,
+        **options,
+    )
+
+
+def test_the_front_of_noisy_objectives_has_predicted_values_and_repeated_points(tmp_path):
+    whole = run_beam(24)
+    assert whole.noise["mass"] == 0.0
+    assert 0.05 < whole.noise["sag"] < 0.2
+    assert "noise:       sag = " in repr(whole)
+    assert len({tuple(x.values()) for x in whole.x_iters}) < 24
+    assert len({tuple(point.x.values()) for point in whole.front}) == len(whole.front) > 5
+    true = np.array([beam({"width": p.x["width"], "height": p.x["depth"]})["sag"] for p in whole.front])
+    told = np.array([p.outputs["sag"] for p in whole.front])
+    predicted = np.array([p.values["sag"] for p in whole.front])
+    assert np.abs(predicted - true).mean() < 0.8 * np.abs(told - true).mean()
+    assert (np.diff([point.values["mass"] for point in whole.front]) > 0.0).all()
+    assert (np.diff(predicted) < 0.0).all()
+
+    journal = tmp_path / "run.jsonl"
+    run_beam(15, journal=journal)
+    resumed = run_beam(24, journal=journal, calls=15)
+    assert resumed.x_iters == whole.x_iters
+    assert [p.values for p in resumed.front] == [p.values for p in whole.front]
+
+
+def test_repeats_confirm_a_front():
+    result = run_beam(14, confirm=3)
+    assert [p.source for p in result.optimizer.history.proposals[-3:]] == ["repeat"] * 3

@@ -1,6 +1,6 @@
 """Sampling criteria (acquisition functions) for any residual law, with gradients with respect to x."""
 
-from tcgp.criteria.augmented import LogAugmentedImprovement
+from tcgp.criteria.augmented import LogAugmented, LogAugmentedImprovement
 from tcgp.criteria.base import Criterion
 from tcgp.criteria.criteria import (
     ExpectedImprovement,
@@ -13,6 +13,7 @@ from tcgp.criteria.hypervolume import LogExpectedHypervolumeImprovement
 __all__ = [
     "Criterion",
     "ExpectedImprovement",
+    "LogAugmented",
     "LogAugmentedImprovement",
     "LogExpectedHypervolumeImprovement",
     "LogExpectedImprovement",

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tcgp._typing import FloatArray
 from tcgp.criteria import formulas
-from tcgp.criteria.base import PredictiveModel
+from tcgp.criteria.base import Criterion, PredictiveModel
 from tcgp.criteria.criteria import LogExpectedImprovement
 from tcgp.laws.base import Improvement
 
-__all__ = ["LogAugmentedImprovement"]
+if TYPE_CHECKING:
+    from tcgp.models import Model
+
+__all__ = ["LogAugmented", "LogAugmentedImprovement"]
 
 
 @dataclass(frozen=True)
@@ -64,23 +69,56 @@ class LogAugmentedImprovement:
         """Log AEI at the rows of X, of shape (m,); -inf where nothing is left to learn."""
         mean, sd = self.model.predict_arrays(X)
         law = self.improvement or self.model.law
-        return formulas.log_expected_improvement(mean, sd, law, self.best) + self._log_factor(sd)[0]
+        return formulas.log_expected_improvement(mean, sd, law, self.best) + _log_share(sd, self.noise)[0]
 
     def value_and_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Log AEI (m,) and its gradient (m, d), which is zero where log AEI is not differentiable."""
         mean, sd, mean_gradient, sd_gradient = self.model.predict_gradient(X)
         log_ei = LogExpectedImprovement(self.model, self.best, self.improvement)
         value, gradient = log_ei.value_and_gradient_at(mean, sd, mean_gradient, sd_gradient)
-        log_factor, slope = self._log_factor(sd)
-        return value + log_factor, gradient + slope[:, None] * sd_gradient
+        log_share, slope = _log_share(sd, self.noise)
+        return value + log_share, gradient + slope[:, None] * sd_gradient
 
-    def _log_factor(self, sd: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Logarithm of the factor, and its derivative with respect to sd, zero where sd is.
 
-        With r = sqrt(sd^2 + tau^2) the factor is sd^2 / (r (r + tau)): no difference of nearly equal numbers.
-        """
-        tau, r = self.noise, np.hypot(sd, self.noise)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            log_factor = np.where(tau == 0.0, 0.0, 2.0 * np.log(sd) - np.log(r) - np.log(r + tau))
-            slope = np.where(sd > 0.0, tau * (r + tau) / (r**2 * sd), 0.0)
-        return log_factor, slope
+@dataclass(frozen=True)
+class LogAugmented:
+    """A logarithmic criterion times the shares of uncertainty that one more evaluation would remove.
+
+    With several models it is the geometric mean of their shares.
+
+    Attributes
+    ----------
+    criterion : Criterion
+    models : sequence of Model
+        Their ``noise`` is that of an evaluation.
+    """
+
+    criterion: Criterion
+    models: Sequence[Model]
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """Values at the rows of X, of shape (m,)."""
+        shares = [_log_share(model.predict_arrays(X)[1], model.noise)[0] for model in self.models]
+        return np.asarray(self.criterion(X) + np.mean(shares, axis=0))
+
+    def value_and_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Values (m,) and gradients (m, d)."""
+        value, gradient = self.criterion.value_and_gradient(X)
+        for model in self.models:
+            _, sd, _, sd_gradient = model.predict_gradient(X)
+            log_share, slope = _log_share(sd, model.noise)
+            value = value + log_share / len(self.models)
+            gradient = gradient + slope[:, None] * sd_gradient / len(self.models)
+        return value, gradient
+
+
+def _log_share(sd: FloatArray, tau: float) -> tuple[FloatArray, FloatArray]:
+    """Logarithm of 1 - tau / sqrt(sd^2 + tau^2), and its derivative with respect to sd, zero where sd is.
+
+    With r = sqrt(sd^2 + tau^2) the share is sd^2 / (r (r + tau)): no difference of nearly equal numbers.
+    """
+    r = np.hypot(sd, tau)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_share = np.where(tau == 0.0, 0.0, 2.0 * np.log(sd) - np.log(r) - np.log(r + tau))
+        slope = np.where(sd > 0.0, tau * (r + tau) / (r**2 * sd), 0.0)
+    return log_share, slope

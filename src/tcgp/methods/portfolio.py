@@ -129,6 +129,7 @@ PORTFOLIOS: dict[str, Portfolio] = {
             Member("gp", {"shortest": None}),
         ),
         turns=((0,), (1,), (2,)),
+        noisy=Member("gp", {"selection": "pooled", "shortest": None}),
         options=SHARED,
         compares=False,
     ),

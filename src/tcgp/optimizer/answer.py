@@ -56,6 +56,8 @@ class Answer:
             best = data.best if feasible else data.least_violating
             value = math.nan if best is None or best.y is None else best.y
             return cls(best, value, (value, value), 0.0, feasible)
+        if data.goals.has_several:
+            return cls(None, feasible=models.has_feasible)
         row = models.best_row
         feasible = row is not None
         if row is None:

@@ -6,7 +6,7 @@ import math
 import numbers
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from tcgp._text import did_you_mean, plain
 from tcgp._typing import FloatArray
 from tcgp.front import choose, knee
 from tcgp.record.history import History
+
+if TYPE_CHECKING:
+    from tcgp.search.acquisition import Models
 
 __all__ = ["Front", "FrontPoint"]
 
@@ -27,7 +30,7 @@ class FrontPoint:
     x : array, list or dict
         The point, in the form the function takes.
     values : dict
-        Its value of each objective, with the sign of the function.
+        Its value of each objective, with the sign of the function; with noise the predicted one.
     outputs : dict
         All its outputs.
     index : int
@@ -46,6 +49,8 @@ class Front:
     Parameters
     ----------
     history : History
+    models : Models, optional
+        With noise: the points are those that are on the front with some certainty, and values are predicted.
 
     Examples
     --------
@@ -60,11 +65,12 @@ class Front:
     True
     """
 
-    def __init__(self, history: History) -> None:
-        data, objectives = history.data, history.goals.objectives
+    def __init__(self, history: History, models: Models | None = None) -> None:
+        data, objectives = history.data if models is None else models.data, history.goals.objectives
+        rows = data.front if models is None else models.front_rows
         signs = np.array([quantity.sign for quantity in objectives])
         self.names = [quantity.text for quantity in objectives]
-        self._values: FloatArray = data.Y[data.front, : len(objectives)]
+        self._values: FloatArray = data.Y[rows, : len(objectives)]
         self._points = [
             FrontPoint(
                 history.space.as_argument(data.evaluations[row].x),
@@ -72,7 +78,7 @@ class Front:
                 dict(data.evaluations[row].outputs or {}),
                 row,
             )
-            for row, values in zip(data.front.tolist(), (signs * self._values).tolist(), strict=True)
+            for row, values in zip(rows.tolist(), (signs * self._values).tolist(), strict=True)
         ]
 
     def __len__(self) -> int:

@@ -18,6 +18,7 @@ from tcgp.record.history import History
 
 if TYPE_CHECKING:
     from tcgp.optimizer.optimizer import Optimizer
+    from tcgp.search.acquisition import Models
 
 __all__ = ["Result", "columns_of", "rows_of"]
 
@@ -38,13 +39,13 @@ class Result(OptimizeResult):  # type: ignore[misc]
         With ``noise`` the interval that has the value without noise at x with a probability of 0.9; else ``fun`` twice.
     best_observed : float
         The best value that was told of a point that satisfies all constraints. With ``noise`` it is a lucky one.
-    noise : float
+    noise : float, or dict with several objectives
         Standard deviation of the noise of a typical evaluation, known or learned; 0 for exact ones.
     outputs : dict or None
         All outputs at this point, if the function has several.
     front : Front
         Only with several objectives, as the next two: the points that satisfy all constraints and that no other
-        dominates.
+        dominates; with ``noise`` by their predictions.
     hypervolume : array of shape (n,)
         The volume dominated after each evaluation, up to ``reference``.
     reference : dict
@@ -101,7 +102,7 @@ class Result(OptimizeResult):  # type: ignore[misc]
             optimizer=optimizer,
         )
         if history.goals.has_several:
-            result.update(_of_several(history))
+            result.update(_of_several(history, optimizer.smoothed))
         return result
 
     def knee(self) -> FrontPoint:
@@ -121,7 +122,8 @@ class Result(OptimizeResult):  # type: ignore[misc]
     def __repr__(self) -> str:
         several = "front" in self
         lines = {
-            **({"front": self.front} if several else {"fun": self._named_value(), **self._uncertainty()}),
+            **({"front": self.front} if several else {"fun": self._named_value()}),
+            **self._uncertainty(),
             **({} if several else {"x": plain(self.x)}),
             **({"outputs": _listed(self.outputs)} if self.get("outputs") else {}),
             **({"constraints": "; ".join(self.constraints)} if self.get("constraints") else {}),
@@ -134,6 +136,8 @@ class Result(OptimizeResult):  # type: ignore[misc]
         """What there is to say of noise."""
         if not self.noise:
             return {}
+        if isinstance(self.noise, Mapping):
+            return {"noise": _listed({name: sd for name, sd in self.noise.items() if sd})}
         low, high = self.interval
         return {
             "interval": f"{low:.6g} to {high:.6g}",
@@ -183,17 +187,23 @@ def _listed(outputs: Mapping[str, float | None]) -> str:
     )
 
 
-def _of_several(history: History) -> dict[str, Any]:
+def _of_several(history: History, models: Models | None) -> dict[str, Any]:
     """What a result says otherwise with several objectives."""
-    data, objectives = history.data, history.goals.objectives
+    data, objectives = history.data if models is None else models.data, history.goals.objectives
+    noise = (
+        {}
+        if models is None
+        else {q.text: m.noise for q, m in zip(objectives, models.objectives, strict=True)}
+    )
     signs = np.array([quantity.sign for quantity in objectives])
     end = [] if data.reference is None else (signs * data.reference).tolist()
     return {
         "x": None,
         "fun": None,
         "outputs": None,
-        "func_vals": signs * data.Y[:, : len(objectives)],
-        "front": Front(history),
+        "noise": noise,
+        "func_vals": signs * history.data.Y[:, : len(objectives)],
+        "front": Front(history, models),
         "hypervolume": data.hypervolumes,
         "reference": {quantity.text: value for quantity, value in zip(objectives, end, strict=False)},
     }

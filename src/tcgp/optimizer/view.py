@@ -179,7 +179,7 @@ class RunView:
             check_choice("objective", objective, objectives)
         j, quantity = objectives[objective or next(iter(objectives))]
         rows = data.distinct
-        noisy = self.smoothed is not None
+        noisy = quantity.noisy and self.smoothed is not None
         model = fit_model(
             data.U[rows],
             data.Y[rows, j],
@@ -187,7 +187,7 @@ class RunView:
             bounds=box,
             rng=self.seed,
             noise=noisy,
-            sd=data.sd[rows, 0] if noisy else None,
+            sd=data.sd[rows, j] if noisy else None,
             **self.settings.options,
         )
         return model.over(self.space, negated=quantity.sign < 0.0)

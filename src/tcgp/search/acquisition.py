@@ -15,6 +15,7 @@ from tcgp._threads import cached_property
 from tcgp._typing import FloatArray, IntArray
 from tcgp.criteria import (
     Criterion,
+    LogAugmented,
     LogAugmentedImprovement,
     LogExpectedHypervolumeImprovement,
     LogExpectedImprovement,
@@ -133,6 +134,17 @@ class Models:
     def best(self) -> float | None:
         """Its value, as far as it is known: what a new one must be below to be an improvement."""
         return None if self.best_row is None else float(self.data.Y[self.best_row, 0])
+
+    @property
+    def front_rows(self) -> IntArray:
+        """Of several objectives, the evaluations on the front; with noise those that are with some certainty."""
+        rows = self.cautious.front if len(self.cautious.front) else self.data.front
+        return rows[non_dominated(self.data.Y[rows, : self.data.n_objectives])]
+
+    @property
+    def front(self) -> FloatArray:
+        """The objectives there, as far as they are known, (k, m)."""
+        return self.data.Y[self.front_rows, : self.data.n_objectives]
 
     @property
     def has_feasible(self) -> bool:
@@ -346,11 +358,10 @@ class Acquisition:
         The mean of the probability over a fixed sample, by the law of the model; limits on outputs must be kept, too.
         None if there is no best value. With several objectives it is the share that no point of the front dominates.
         """
-        data = models.data
         if not models.has_feasible:
             return None
         if self.goals.has_several:
-            front = data.Y[data.front, : data.n_objectives]
+            front = models.front
             p = probability_of_non_dominance(models.objectives, self._sample, front, self._reference(models))
             with np.errstate(divide="ignore"):
                 log_p = np.log(p)
@@ -415,8 +426,9 @@ class Acquisition:
             return None if models.best is None else _log_improvement(models.objective, models.best)
         if data.reference is None:
             return None
-        front = np.vstack([data.Y[data.front, : data.n_objectives], _expected(models, self._pending)])
-        return LogExpectedHypervolumeImprovement(models.objectives, front, self._reference(models))
+        front = np.vstack([models.front, _expected(models, self._pending)])
+        gain = LogExpectedHypervolumeImprovement(models.objectives, front, self._reference(models))
+        return LogAugmented(gain, models.objectives) if models.noisy else gain
 
     def _reference(self, models: Models) -> FloatArray:
         """The point up to which the volume of the front counts: that of what is known and of what is predicted.
@@ -425,13 +437,13 @@ class Acquisition:
         is that of a sample of the space and of points around those that are known: to reach out farther, as to the
         worst of all data, makes a run spend its evaluations on the ends.
         """
-        data, given = self.history.data, self.goals.reference
+        data, given = models.data, self.goals.reference
         assert data.reference is not None
         rng = self.streams.rng(SHARE, len(self.history.proposals))
-        cloud, _ = clouds(data.U[data.front], N_AROUND, rng)
+        cloud, _ = clouds(data.U[models.front_rows], N_AROUND, rng)
         if self.region is not None:
             cloud = cloud[self.region.allows_codes(cloud)]
-        front = data.Y[data.front, : data.n_objectives]
+        front = models.front
         expected = _expected(models, np.vstack([self._sample, cloud]))
         is_new = ~(front[:, None] <= expected).all(axis=2).any(axis=0)
         both = np.vstack([front, expected[is_new & ~(expected > given).any(axis=1)]])
@@ -495,8 +507,8 @@ class Acquisition:
         objective: PredictiveModel = models.objective
         limits: tuple[PredictiveModel, ...] = models.limits
         if self.goals.has_several:
-            data, k = models.data, len(self.history.proposals)
-            row, j = data.front[k % len(data.front)], k // len(data.front) % data.n_objectives
+            data, rows, k = models.data, models.front_rows, len(self.history.proposals)
+            row, j = rows[k % len(rows)], k // len(rows) % data.n_objectives
             start, objective = data.U[row], models.objectives[j]
             others = [
                 Excess(model, float(data.Y[row, i])) for i, model in enumerate(models.objectives) if i != j

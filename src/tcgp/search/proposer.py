@@ -145,17 +145,22 @@ class Proposer:
     def _due_repeat(self) -> Point | None:
         """The best point, to be evaluated again where noise is to be learned and repeats say too little of it.
 
+        With several objectives it is the middle one of the front.
+
         A single difference may be small by luck: the model would then take noise for detail, and ask for no more. One
         repeat that is equal says that the function repeats itself.
         """
         data, history = self.history.data, self.history
-        if data.best is None or not np.isnan(data.sd[data.best_row]).any() or data.repeats_differ is False:
+        row = data.front[len(data.front) // 2] if len(data.front) else None
+        if row is None or not np.isnan(data.sd[row]).any() or data.repeats_differ is False:
             return None
         n = int(data.succeeded.sum())
         evaluated = {evaluation.x for evaluation in data.evaluations}
         pending = sum(proposal.x in evaluated for proposal in history.pending.values())
         n_repeats = n - len(np.unique(data.U[data.succeeded], axis=0)) + pending
-        return data.best.x if n_repeats < min(1 + n // EVALUATIONS_FOR_EACH, MOST_REPEATS) else None
+        return (
+            data.evaluations[row].x if n_repeats < min(1 + n // EVALUATIONS_FOR_EACH, MOST_REPEATS) else None
+        )
 
     def _design_point(self) -> Point:
         kind, n, width = self.settings.initial_design, self.settings.n_initial, len(self.space)

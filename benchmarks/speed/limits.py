@@ -48,12 +48,12 @@ from tcgp.gp.likelihood import ConcentratedLikelihood
 from tcgp.gp.posterior import Posterior
 from tcgp.laws import GeneralizedNormal, tabulated
 from tcgp.maximize import multistart
-from tcgp.methods import fit, surrogate
+from tcgp.methods import fit, members
 
 DIM = 4
 WARM = 6
 PLACES = {
-    "fit": (surrogate, "fit_model"),  # with the calibration in it
+    "fit": (members, "fit_model"),  # with the calibration in it
     "calibration": (fit, "calibrate"),
     "scan": (LogExpectedImprovement, "__call__"),
     "ascent": (multistart, "ascend"),

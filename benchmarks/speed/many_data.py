@@ -1,6 +1,6 @@
-"""Many data at once: the first two proposals after n values were told, and the report of n evaluations.
+"""Many data at once: n values told, the first two proposals after them, a batch of 16, and the report of the run.
 
-    python benchmarks/speed/many_data.py [--n 250 1000 2000 5000]
+    python benchmarks/speed/many_data.py [--n 250 500 1000 1500 2000 5000 10000]
 
 Prints processor seconds on one thread. A smooth function of two parameters, uniform points, the default method.
 """
@@ -22,6 +22,8 @@ import numpy as np
 import tcgp
 from tcgp.report import report_from_journal
 
+BATCH = 16
+
 
 def fun(x: list[float]) -> float:
     return (x[0] - 0.3) ** 2 + float(np.sin(5.0 * x[1]))
@@ -34,27 +36,30 @@ def seconds(step: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def measure(n: int, directory: Path) -> tuple[float, float, float]:
-    """Seconds of the first proposal, of the second, and of the report."""
+def measure(n: int, directory: Path) -> tuple[float, ...]:
+    """Seconds of telling, of the first proposal, of the second, of a batch, and of the report."""
     X = np.random.default_rng(0).random((n, 2)).tolist()
     journal = directory / f"{n}.jsonl"
     with tcgp.Optimizer([(0.0, 1.0)] * 2, rng=0, journal=journal) as optimizer:
-        optimizer.tell(X, [fun(x) for x in X])
+        values = [fun(x) for x in X]
+        told = seconds(lambda: optimizer.tell(X, values))
         first = seconds(optimizer.ask)
         x = optimizer.pending[0].x
         optimizer.tell(x, fun(x))
         second = seconds(optimizer.ask)
+        batch = seconds(lambda: optimizer.ask(BATCH))
     report = seconds(lambda: report_from_journal(journal, directory / f"{n}.html"))
-    return first, second, report
+    return told, first, second, batch, report
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--n", type=int, nargs="+", default=[250, 1000, 2000, 5000])
+    parser.add_argument("--n", type=int, nargs="+", default=[250, 500, 1000, 1500, 2000, 5000, 10000])
     logging.getLogger("tcgp").setLevel(logging.ERROR)
-    print("| n | first proposal, s | second, s | report, s |\n|---|---|---|---|")
+    print(f"| n | telling, s | first proposal, s | second, s | the next {BATCH} at once, s | report, s |")
+    print("|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for n in parser.parse_args().n:
             cells = [f"{value:.1f}" for value in measure(n, Path(folder))]

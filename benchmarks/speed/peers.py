@@ -44,7 +44,7 @@ import tcgp
 from stopwatch import Place, stopwatch
 from tcgp.gp.likelihood import ConcentratedLikelihood
 from tcgp.gp.relaxed import RelaxedLikelihood
-from tcgp.methods import fit, surrogate
+from tcgp.methods import fit, members
 from tcgp.problems import Problem
 from tcgp_experiments.run.peers import PEERS, Peer
 
@@ -109,7 +109,7 @@ def places(optimizer: str) -> dict[str, Place]:
     """The parts of an iteration that are timed apart."""
     if optimizer in OURS:
         return {
-            "fit and calibration": (surrogate, "fit_model"),
+            "fit and calibration": (members, "fit_model"),
             "calibration": (fit, "calibrate"),
             "search": (ConcentratedLikelihood, "rough_value"),  # lengthscales from scratch
             "relaxed search": (RelaxedLikelihood, "rough_value"),

@@ -189,7 +189,7 @@ def event_from_json(item: Mapping[str, Any]) -> Event:
 
 
 def _evaluation_to_json(kind: str, evaluation: Evaluation) -> Json:
-    fields = {"event": kind, "id": evaluation.id, **asdict(evaluation)}
+    fields = {"event": kind, "id": evaluation.id, **vars(evaluation)}
     return {k: v for k, v in fields.items() if v is not None or k not in ("outputs", "sd")}
 
 

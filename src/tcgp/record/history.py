@@ -107,7 +107,8 @@ class History:
                     raise ValueError(f"ask number {proposal.id!r} where number {len(self.proposals)} was due")
                 return Asked(replace(proposal, x=self.space.check(proposal.x), fit=self._fit_of(proposal)))
             case Told(evaluation) if self.goals.noisy:  # a journal has each as often as it was told
-                return Told(self._settled(evaluation, ()))
+                told = replace(evaluation, x=self.check_told(evaluation.x))
+                return Told(replace(told, id=self._answered(told, ())))
             case Told(evaluation):
                 return next(iter(self.settle_all([evaluation])), None)
             case Corrected(evaluation):
@@ -159,10 +160,12 @@ class History:
         if self.goals.noisy:
             return self._settle_repeats(told)
         new: dict[Any, Evaluation] = {}
+        taken: set[int | None] = set()
         for evaluation in (replace(e, x=self.check_told(e.x)) for e in told):
             known = self.at(evaluation.x) or new.get(evaluation.x)
             if known is None:
-                new[evaluation.x] = self._settled(evaluation, {e.id for e in new.values()})
+                new[evaluation.x] = replace(evaluation, id=self._answered(evaluation, taken))
+                taken.add(new[evaluation.x].id)
             elif not known.same_outcome(evaluation):
                 raise ValueError(
                     f"the point {plain(list(evaluation.x))} gave {known.outcome()} and now {evaluation.outcome()}; "
@@ -178,7 +181,7 @@ class History:
             number, taken = evaluation.id, {e.id for e in new}
             own = [e for e in said if number is not None and e.id == number]
             if not own and self._answered(evaluation, taken) is not None:
-                new.append(self._settled(evaluation, taken))
+                new.append(replace(evaluation, id=self._answered(evaluation, taken)))
                 continue
             same = [e for e in own or said if e.x == evaluation.x and e.same_outcome(evaluation)]
             if same:
@@ -191,11 +194,6 @@ class History:
             else:
                 new.append(evaluation)
         return [Told(evaluation) for evaluation in new]
-
-    def _settled(self, evaluation: Evaluation, taken: Collection[int | None]) -> Evaluation:
-        """The evaluation with its point as the space has it, and the number of the proposal that it answers."""
-        evaluation = replace(evaluation, x=self.check_told(evaluation.x))
-        return replace(evaluation, id=self._answered(evaluation, taken))
 
     def apply(self, event: Event) -> None:
         """Let a settled event happen."""

@@ -5,7 +5,7 @@
 
 A method may carry options: tcgp:delta=0.1,search=paper. Every method gets the same initial designs (n0 = 10 d
 uniform points) and expected improvement. Runs are kept in ``--store``, in the format of runs.py. The report gives
-medians and quartiles at the end and a sign test of each method against the first, and draws the picture of the README.
+medians and quartiles at the end and a sign test of each method against the first, and draws the picture of docs/index.md.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=["gp", "tcgp", "regp"])
     parser.add_argument("--problems", nargs="+", default=PROBLEMS, choices=PROBLEMS)
     parser.add_argument("--store", type=Path, default=STORE)
-    parser.add_argument("--picture", type=Path, help="for the README: docs/images/comparison.png")
+    parser.add_argument("--picture", type=Path, help="for the documentation: docs/images/comparison.png")
     args = parser.parse_args()
     if args.command == "run":
         keys = [

@@ -296,8 +296,8 @@ def test_straight_slacks_are_recognized() -> None:
 @pytest.mark.parametrize(
     ("space", "constraint", "message"),
     [
-        (MIXED, "widht <= 3", "\"widht <= 3\" mentions 'widht', which is no parameter: did you mean 'width'?"),
-        (SQUARE, "y <= 3", "constraints: \"y <= 3\" mentions 'y', which is no parameter: the parameters are x0, x1"),
+        (MIXED, "widht <= 3", "\"widht <= 3\" mentions 'widht', which is not a parameter: did you mean 'width'?"),
+        (SQUARE, "y <= 3", "constraints: \"y <= 3\" mentions 'y', which is not a parameter: the parameters are x0, x1"),
         (MIXED, "scheme <= 3", "\"scheme <= 3\" computes with 'scheme', whose choices are not all numbers; "),
         (SQUARE, "0.5 <= x0 <= 0.5", 'constraints: "0.5 <= x0 <= 0.5" is an equality, which leaves nothing to search'),
         (SQUARE, LinearConstraint([[1, 1]], 1, 1), "is an equality"),

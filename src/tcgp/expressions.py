@@ -7,10 +7,9 @@ executed as code. The grammar, with the precedence of Python:
 - names: letters, digits, ``_``, and dots between words; any other name stands between backticks, ``` `odd name` ```,
   where a backtick is written twice;
 - ``+  -  *  /  **``, parentheses, and the functions ``abs sqrt exp log log10 sin cos tan min max``;
-- one comparison or a chain of them, all in one direction: ``<=  <  >=  >``. A strict one means the same as the other.
+- one comparison or a chain of them, all in one direction: ``<=  <  >=  >``, where ``<`` means the same as ``<=``.
 
-A name between backticks is always a name; without them ``pi`` and ``e`` are constants unless a parameter or an output
-is called so.
+``pi`` and ``e`` are constants unless they stand between backticks or are names of a parameter or an output.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ MAX_LENGTH = 20_000  # characters of a text
 MAX_DEPTH = 50  # of parentheses, functions and powers inside each other
 
 _CONSTANTS = {"pi": math.pi, "e": math.e}
-# Instructions of a stack machine, in the order of execution: ("number", 2.0), ("name", "width"), ("*", 2), where
-# the number of an operation is that of its arguments. A loop runs them, so that no expression is too deep for it.
+# Instructions of a stack machine, in order: ("number", 2.0), ("name", "width"), ("*", 2), where 2 is the number of
+# arguments. They are run by a loop, not by recursion.
 Instruction: TypeAlias = tuple[str, float | str]
-# A value and its derivatives with respect to some names; a name on which it does not depend is left out.
+# A value and its derivatives with respect to the names on which it depends.
 Dual: TypeAlias = tuple[FloatArray, dict[str, FloatArray]]
 
 
@@ -50,7 +49,7 @@ class Expression:
     text : str
     program : tuple of instructions
     names : frozenset of str
-        The names that it mentions.
+        The names it uses.
 
     Examples
     --------
@@ -70,7 +69,7 @@ class Expression:
 
     @property
     def names_in_order(self) -> list[str]:
-        """The names in the order in which they are mentioned first."""
+        """The names, in order of first use."""
         return list(
             dict.fromkeys(str(argument) for operation, argument in self.program if operation == "name")
         )
@@ -120,10 +119,8 @@ class Expression:
         return value, {name: np.broadcast_to(derivatives.get(name, zero), value.shape) for name in wrt}
 
     def is_linear_in(self, names: Collection[str]) -> bool:
-        """Whether it is plainly a linear function of ``names`` while all other names are held fixed."""
-        degrees: list[
-            int
-        ] = []  # 0: does not depend on the names; 1: linear; 2: neither, or it cannot be seen
+        """Whether it is visibly linear in ``names`` for fixed other names."""
+        degrees: list[int] = []  # 0: does not depend on the names; 1: linear; 2: not, or unknown
         for operation, argument in self.program:
             if operation in ("number", "name"):
                 degrees.append(int(operation == "name" and argument in names))
@@ -167,12 +164,12 @@ class Expression:
 
 @dataclass(frozen=True)
 class Constraint:
-    """A range that an expression must stay in: ``lower <= expression <= upper``.
+    """An expression and its limits: ``lower <= expression <= upper``.
 
     Attributes
     ----------
     text : str
-        What the user wrote; of a chain that gives several constraints, the part that gives this one.
+        What the user wrote, or the part of it that is this constraint.
     expression : Expression
     lower, upper : float
         Limits; infinite where there is none.
@@ -185,18 +182,18 @@ class Constraint:
 
     @property
     def names(self) -> frozenset[str]:
-        """The names that it mentions."""
+        """The names it uses."""
         return self.expression.names
 
     def violation(self, values: Mapping[str, ArrayLike]) -> FloatArray:
-        """How far the expression is outside its range: 0 where it is inside, infinite where it is not defined."""
+        """Distance of the expression from its range: 0 inside, infinite where it is not defined."""
         value = self.expression(values)
         with np.errstate(invalid="ignore"):
             outside = np.maximum(np.maximum(self.lower - value, value - self.upper), 0.0)
         return np.where(np.isnan(outside), np.inf, outside)
 
     def is_linear_in(self, names: Collection[str]) -> bool:
-        """Whether the expression is plainly linear in ``names`` while all other names are held fixed."""
+        """Whether the expression is visibly linear in ``names`` for fixed other names."""
         return self.expression.is_linear_in(names)
 
 
@@ -213,8 +210,8 @@ def parse_constraint(text: str, names: Collection[str] = ()) -> tuple[Constraint
     Returns
     -------
     tuple of Constraint
-        One, but for a chain with several expressions that are no numbers: ``a <= b <= c`` is two. Where one side
-        is a number, the other side is the expression; otherwise it is the difference of both, with the limit 0.
+        One; two for a chain such as ``a <= b <= c``. If one side is a number, the other side is the expression;
+        otherwise the expression is the difference of both, with the limit 0.
 
     Raises
     ------
@@ -239,7 +236,7 @@ def parse_constraint(text: str, names: Collection[str] = ()) -> tuple[Constraint
 
 
 def quote_name(name: str) -> str:
-    """The name as the grammar writes it: between backticks unless it is plain.
+    """The name as the grammar needs it: between backticks unless it is plain.
 
     Examples
     --------
@@ -256,7 +253,7 @@ def quote_name(name: str) -> str:
 
 
 class _Operation(NamedTuple):
-    """A function of some numbers, and its partial derivatives, given its value and these numbers."""
+    """A function of some numbers, and its partial derivatives from its value and these numbers."""
 
     value: Callable[..., FloatArray]
     partials: Callable[..., Sequence[FloatArray | float]]
@@ -279,7 +276,7 @@ def _apply(operation: str, arguments: Sequence[Dual]) -> Dual:
 
 
 def _defined(condition: FloatArray, value: FloatArray) -> FloatArray:
-    """The value where the condition holds; NaN elsewhere, where NumPy gives an infinite one."""
+    """The value where the condition holds, and NaN elsewhere, where NumPy would give infinity."""
     return np.where(condition, value, np.nan)
 
 
@@ -326,7 +323,7 @@ _OPERATIONS = {
     "max": _Operation(_largest, _chosen),
 }
 _FUNCTIONS = tuple(name for name in _OPERATIONS if name.isalnum() and name != "negative")
-_ANY_NUMBER = ("min", "max")  # functions of as many arguments as are given
+_ANY_NUMBER = ("min", "max")  # functions of any number of arguments
 
 
 # ---- the parser: one method per rule of the grammar ----
@@ -344,7 +341,7 @@ _INSTEAD = {
     "^": "write ** for a power",
     "=": "write <= or >=",
     "==": 'allow a tolerance, as in "abs(a - b) <= 0.01", or leave one of the parameters out and compute it',
-    "!=": "leave it out, it excludes no more than a point",
+    "!=": "leave it out, because it excludes only single points",
 }
 
 
@@ -371,7 +368,7 @@ class _Parser:
             raise TypeError(f'constraints must be text such as "a <= 2 * b", got {plain(text)}')
         self.text, self.declared = text, names
         if len(text) > MAX_LENGTH:
-            raise self.error("goes on", MAX_LENGTH, f", and may have {MAX_LENGTH} characters at most")
+            raise self.error("continues", MAX_LENGTH, f", but may have at most {MAX_LENGTH} characters")
         self.program: list[Instruction] = []
         self.depth = self.previous_end = 0
         self.tokens = self._tokens()
@@ -390,7 +387,7 @@ class _Parser:
         upward = comparisons[0].text in _SMALLER
         for other in comparisons[1:]:
             if (other.text in _SMALLER) != upward:
-                raise self.error("turns round", other.start, ", but a chain must go one way")
+                raise self.error("changes direction", other.start, ", but a chain must have one direction")
         pairs = list(itertools.pairwise(operands))
         parts = [self._between(*(pair if upward else pair[::-1]), self._text_of(*pair)) for pair in pairs]
         if (
@@ -448,9 +445,7 @@ class _Parser:
         if token.kind == "number":
             number = float(token.text)
             if math.isinf(number):
-                raise self.error(
-                    f"has {shorten(token.text, 20)}", token.start, ", which is too large a number"
-                )
+                raise self.error(f"has {shorten(token.text, 20)}", token.start, ", which is too large")
             self.program.append(("number", number))
             self.take()
         elif token.kind == "quoted":
@@ -511,7 +506,7 @@ class _Parser:
         if high.expression.names:
             return Constraint(text, high.expression, self._limit(low), math.inf)
         start = min(low.start, high.start)
-        raise self.error("compares numbers only", start, " where a name was expected")
+        raise self.error("compares only numbers", start, " where a name was expected")
 
     def _limit(self, operand: _Operand) -> float:
         """The value of an expression without names."""
@@ -524,7 +519,7 @@ class _Parser:
     # -- tokens --
 
     def _tokens(self) -> Iterator[_Token]:
-        """The tokens one by one, so that the first fault of a text is the one that is reported."""
+        """The tokens one by one, so that the first error in the text is reported."""
         position = 0
         while True:
             while position < len(self.text) and self.text[position].isspace():
@@ -540,7 +535,7 @@ class _Parser:
             token = _Token(str(match.lastgroup), match.group(), position)
             if token.kind == "name" and not all(part.isidentifier() for part in token.text.split(".")):
                 what = f'has "{shorten(token.text, 60)}"'
-                raise self.error(what, position, ", which is a name only between backticks")
+                raise self.error(what, position, ", which must be between backticks")
             if token.kind == "quoted" and token.text == "``":
                 raise self.error("has an empty name", position, " between backticks")
             if token.is_symbol(*_INSTEAD):
@@ -551,7 +546,7 @@ class _Parser:
             yield _Token("end", "", len(self.text))
 
     def take(self) -> _Token:
-        """The present token; the next becomes the present one."""
+        """Return the current token and advance."""
         token = self.token
         self.previous_end = token.start + len(token.text)
         self.token = next(self.tokens)
@@ -560,7 +555,7 @@ class _Parser:
     # -- errors --
 
     def unexpected(self, expected: str) -> ValueError:
-        """The error for a token that does not fit."""
+        """The error for an unexpected token."""
         what = "ends" if self.token.kind == "end" else f'has "{shorten(self.token.text, 60)}"'
         return self.error(what, self.token.start, f" where {expected} was expected")
 
@@ -571,7 +566,7 @@ class _Parser:
 
     @contextlib.contextmanager
     def _deeper(self) -> Iterator[None]:
-        """One level deeper, while it is entered."""
+        """One level deeper inside the ``with`` block."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.error("is nested too deep", self.token.start, f": {MAX_DEPTH} levels are allowed")

@@ -170,14 +170,11 @@ class Model:
 
     @property
     def towards_low(self) -> Model:
-        """The model as one for which low values are good: itself, or that of the negated values."""
+        """The model for which low values are good: this one, or that of the negated values."""
         return self
 
     def over(self, space: Space, *, negated: bool = False) -> SpaceModel:
-        """The model of a function of the points of ``space``, this one being a model of their codes.
-
-        With ``negated`` this one is a model of the negated values.
-        """
+        """The model on the points of ``space``, if this is one on their codes (of negated values, with ``negated``)."""
         model = SpaceModel(**vars(self), space=space)
         return model.negated() if negated else model
 
@@ -188,15 +185,15 @@ class Model:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SpaceModel(Model):
-    """A model that takes points as users write them, mixed and named parameters included.
+    """A model that accepts points as users write them, with mixed and named parameters.
 
     Attributes
     ----------
     space : Space
         Maps points to the unit cube, where the interpolator works; its lengthscales are in these units.
     sign : float
-        -1 if the interpolator holds the negated values. All else, the law and the threshold included, is about the
-        values themselves; the threshold is then one *above* which the model is calibrated.
+        -1 if the interpolator holds the negated values. Everything else, including the law, is about the values
+        themselves; the model is then calibrated *above* the threshold.
     """
 
     space: Space
@@ -209,7 +206,7 @@ class SpaceModel(Model):
 
     @property
     def towards_low(self) -> SpaceModel:
-        """The model as one for which low values are good: itself, or that of the negated values."""
+        """The model for which low values are good: this one, or that of the negated values."""
         return self if self.sign > 0.0 else self.negated()
 
     def negated(self) -> SpaceModel:
@@ -246,12 +243,12 @@ class SpaceModel(Model):
         return self.sign * mean, sd, self.sign * mean_gradient, sd_gradient
 
     def condition(self, X: ArrayLike, y: ArrayLike) -> Model:
-        """Add data at codes, the rows of X, with hyperparameters and law held."""
+        """Add data at codes, the rows of X, with fixed hyperparameters and law."""
         return super().condition(X, self.sign * np.asarray(y, dtype=np.float64))
 
 
 def reflected(law: Law) -> Law:
-    """The law of minus a residual; all but one are symmetric."""
+    """The law of minus a residual; only one law is not symmetric."""
     if isinstance(law, RecalibratedNormal):
         return RecalibratedNormal(1.0 - law.levels[::-1], 1.0 - law.values[::-1])
     return law

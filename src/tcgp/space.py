@@ -10,7 +10,7 @@ code, a vector of [0, 1]^c:
   equally far from each other; two choices need one coordinate, 0 or 1. More than 64 choices are 64 coordinates, 0 or 1
   by a hash of the choice: about half of them differ between any two choices, and the cost no longer grows with k.
 
-A parameter with a single value, a fixed one, takes no coordinate.
+A fixed parameter has no coordinate.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ __all__ = [
     "parameter_names",
 ]
 
-Value: TypeAlias = Any  # float | int | str | bool | None, whichever the dimension says
+Value: TypeAlias = Any  # float | int | str | bool | None, depending on the dimension
 Point: TypeAlias = Sequence[Value]
 
-_FIXED = (str, int, float, np.number, np.bool_)  # what stands for a parameter that has this value always
+_FIXED = (str, int, float, np.number, np.bool_)  # values that fix a parameter
 
-ENUMERABLE = 10_000  # a space with no more points than this can be searched by looking at all of them
+ENUMERABLE = 10_000  # spaces with at most so many points are searched exhaustively
 WIDEST = 64  # coordinates of a Categorical
-ON_STEP = 1e-6  # share of a step by which a value may miss it: decimals are not exact in binary
-LARGEST_RANGE = 2**52  # of an Integer: beyond it neighbours have the same code in float64
+ON_STEP = 1e-6  # share of a step by which a value may differ: decimals are not exact in binary
+LARGEST_RANGE = 2**52  # of an Integer: beyond it, neighbours have the same code in float64
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,11 +63,11 @@ class Real:
     low, high : float
         Bounds, both included.
     log : bool
-        Whether equal ratios, rather than equal differences, count as equal steps; needs ``low > 0``.
+        Whether the scale is logarithmic; needs ``low > 0``.
     step : float, optional
         Only the values ``low``, ``low + step``, ``low + 2 * step``, ... up to ``high`` are allowed, as exact decimals.
     choices : sequence of float, optional
-        Only these values are allowed, such as a series of resistors; the bounds may then be left out.
+        Only these values are allowed, such as a series of resistors. Bounds are then optional.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class Real:
         object.__setattr__(self, "step", step)
 
     def _check_choices(self) -> None:
-        """Put the choices in order, those between the bounds; the bounds are the outermost of them."""
+        """Sort the choices between the bounds, and make the outermost ones the bounds."""
         given = (
             self.choices if isinstance(self.choices, Iterable) and not isinstance(self.choices, str) else ()
         )
@@ -196,7 +196,7 @@ class Real:
         """Value below which lies the share ``u`` of the range."""
         if self.step is not None and not self.log:
             return self._at(_cell(u, int(self.size)))
-        if u <= 0.0 or u >= 1.0:  # exact, which the logarithms are not
+        if u <= 0.0 or u >= 1.0:  # exact, unlike logarithms
             x = self.high if u >= 1.0 else self.low
         elif self.log:
             x = math.exp((1.0 - u) * math.log(self.low) + u * math.log(self.high))
@@ -212,7 +212,7 @@ class Real:
         return (self._at(i) for i in range(int(self.size)))
 
     def neighbours(self, value: float) -> list[float]:
-        """Values some steps away; none without a step or choices, because reals are searched by gradient."""
+        """Values a few steps away; none for continuous parameters, which are searched by gradient."""
         if self.continuous:
             return []
         return [self._at(i) for i in _near(self._place(value), int(self.size))]
@@ -236,7 +236,7 @@ class Real:
         return min(max(round((value - self.low) / self.step), 0), int(self.size) - 1)
 
     def _at(self, i: int) -> float:
-        """Value number ``i``: 0.3, and not 0.1 added up three times; a rounded step may not lead outside."""
+        """Value number ``i``: 0.3, not 0.1 + 0.1 + 0.1, and never outside the bounds."""
         if self.choices is not None:
             return self.choices[i]
         return min(float(Decimal(repr(self.low)) + i * Decimal(repr(self.step))), self.high)
@@ -251,7 +251,7 @@ class Integer:
     low, high : int
         Bounds, both included.
     log : bool
-        Whether equal ratios, rather than equal differences, count as equal steps; needs ``low >= 1``.
+        Whether the scale is logarithmic; needs ``low >= 1``.
     step : int, optional
         Only the values ``low``, ``low + step``, ``low + 2 * step``, ... up to ``high`` are allowed.
 
@@ -366,8 +366,8 @@ class Categorical:
     Parameters
     ----------
     choices : sequence of str, int, float, bool or None
-        The choices, all different. Other objects are not allowed, because a journal cannot store them: use names,
-        and look up the objects in your function.
+        The choices, all different. For other objects, which a journal cannot store, use names and look the objects up
+        in your function.
     ordered : bool
         Whether neighbouring choices are similar: ``["coarse", "medium", "fine"]``.
 
@@ -519,8 +519,8 @@ class Space:
     Parameters
     ----------
     dimensions : sequence, mapping, scipy.optimize.Bounds or Space
-        One `Real`, `Integer` or `Categorical` per parameter; a pair ``(low, high)`` means a `Real`, and a plain
-        number, string or bool a parameter that is fixed. A mapping gives each parameter a name.
+        One `Real`, `Integer` or `Categorical` per parameter. A pair ``(low, high)`` is a `Real`; a plain number, string
+        or bool is a fixed parameter. A mapping gives each parameter a name.
 
     Attributes
     ----------
@@ -607,10 +607,7 @@ class Space:
         return np.repeat([d.continuous for d in self.dimensions], [d.width for d in self.dimensions])
 
     def check(self, point: object) -> Point:
-        """The point as a plain list of valid values; ValueError naming the parameter if it is not one.
-
-        A mapping from names to values is accepted where the parameters have names.
-        """
+        """The point as a list of valid values, from a sequence or a mapping of the names; ValueError if invalid."""
         if isinstance(point, Mapping):
             if self.names is None:
                 raise ValueError(f"the parameters have no names: give a list of values, got {plain(point)}")
@@ -656,7 +653,7 @@ class Space:
         if not any(dimension.width > 2 for dimension in self.dimensions):
             rows = [self._encode_one(point) for point in points]
             return np.array(rows, dtype=np.float64).reshape(len(rows), self.dim)
-        # Of many choices the codes are rows of a table: 20 times as fast as one list per point.
+        # Codes of choices are rows of a table: 20 times as fast as one list per point.
         codes = np.zeros((len(points), self.dim))
         for i, (dimension, part) in enumerate(zip(self.dimensions, self._slices, strict=True)):
             if isinstance(dimension, Categorical) and dimension.width > 2:
@@ -711,16 +708,13 @@ class Space:
         ]
 
     def as_argument(self, point: Point) -> Any:
-        """The point in the form a user's function takes.
-
-        A dict if the parameters have names, an array if all are real, and a list otherwise.
-        """
+        """The point for the user's function: a dict if there are names, an array if all are real, otherwise a list."""
         if self.names is None and self.is_real:
             return np.array(point, dtype=np.float64)
         return self.as_named(point)
 
     def as_named(self, point: Point) -> dict[str, Value] | list[Value]:
-        """The point as a dict if the parameters have names, and as a list otherwise."""
+        """The point as a dict if the parameters have names, otherwise as a list."""
         return list(point) if self.names is None else dict(zip(self.names, point, strict=True))
 
     def to_json(self) -> dict[str, Any]:
@@ -757,7 +751,7 @@ class Space:
 
 
 def _as_dimension(item: object, label: str) -> Dimension:
-    """A dimension, from itself, from a (low, high) pair, or from the value at which it is fixed."""
+    """A dimension from itself, a (low, high) pair, or a fixed value."""
     if isinstance(item, Real | Integer | Categorical):
         return item
     if isinstance(item, _FIXED):
@@ -778,7 +772,7 @@ def _as_dimension(item: object, label: str) -> Dimension:
 
 
 def parameter_names(space: Space) -> tuple[str, ...]:
-    """What constraints and tables call the parameters: their names, or x0, x1, ... where they have none.
+    """Names of the parameters in constraints and tables: their own, or x0, x1, ... .
 
     Examples
     --------
@@ -812,7 +806,7 @@ def on_bounds(space: Space, x: Point) -> list[str]:
 
 
 def described_kinds(space: Space) -> str:
-    """The parameters with their kinds, in one line.
+    """The parameters and their kinds, in one line.
 
     Examples
     --------
@@ -864,7 +858,7 @@ def _as_int(value: object) -> int | None:
 
 
 def _short_repr(dimension: Dimension) -> str:
-    """A dimension as it is written, without what is left at its default."""
+    """Source text of a dimension, without defaults."""
     given = [(f.name, getattr(dimension, f.name), f.default) for f in fields(dimension)]
     return f"{type(dimension).__name__}({', '.join(f'{n}={v!r}' for n, v, default in given if v != default)})"
 
@@ -888,7 +882,7 @@ def _check_step(kind: str, given: object, step: float | None, extent: float) -> 
 
 
 def _n_steps(extent: float, step: float) -> int:
-    """Number of values on steps, where 10 times 0.1 reaches 1."""
+    """Number of values on steps; 10 steps of 0.1 reach 1."""
     return math.floor(extent / step + ON_STEP) + 1
 
 
@@ -898,7 +892,7 @@ def _cell(u: float, n: int) -> int:
 
 
 def _near(i: int, n: int) -> list[int]:
-    """Places, of n, that are one or a power of two away from place ``i``."""
+    """Places, of n, at distance 1, 2, 4, ... from place ``i``."""
     steps = [2**k for k in range(max(n - 1, 1).bit_length())]
     return [j for step in steps for j in (i - step, i + step) if 0 <= j < n]
 

@@ -459,7 +459,7 @@ def test_diagnose_says_of_each_limit_whether_the_model_is_right_about_it(journal
     assert main(["diagnose", str(journal), "--method", "gp"]) == 0
     shown = capsys.readouterr().out
     n = sum(event["outputs"]["stress"] <= 2.0 for event in tells(journal))
-    assert f"stress <= 2: The limit is kept by {n} of the {BUDGET} evaluations; " in shown
+    assert f"stress <= 2: The limit is satisfied by {n} of the {BUDGET} evaluations; " in shown
     table = str(tmp_path / "runs.csv")
     assert main(["status", str(journal), "--csv", table]) == 0
     capsys.readouterr()

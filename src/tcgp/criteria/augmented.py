@@ -1,4 +1,4 @@
-"""Augmented expected improvement: what an evaluation with noise is worth."""
+"""Augmented expected improvement, for noisy evaluations."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class LogAugmentedImprovement:
 
         AEI(x) = EI(x) (1 - tau / sqrt(sd(x)^2 + tau^2)),
 
-    with EI that of the noiseless function below ``best``, the prediction at the evaluated point that is best with some
-    certainty. The factor is the share of the uncertainty that one more evaluation would remove: it is small where the
-    function is known better than one evaluation tells. Without noise the factor is 1.
+    where EI is for the noiseless function, below ``best``, the prediction at the evaluated point that is best with some
+    certainty. The factor is small where the function is known more precisely than one more evaluation would measure it.
+    Without noise it is 1.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class LogAugmentedImprovement:
     noise : float
         Standard deviation tau of the noise of an evaluation.
     improvement : Improvement, optional
-        In the place of the model's law, for instance a table of it.
+        Replaces the model's law, for instance a table of it.
 
     References
     ----------

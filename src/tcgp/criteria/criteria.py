@@ -49,7 +49,7 @@ class LogExpectedImprovement:
 
     model: PredictiveModel
     best: float
-    improvement: Improvement | None = None  # in the place of the model's law, for instance a table of it
+    improvement: Improvement | None = None  # replaces the model's law, for instance a table of it
 
     def __call__(self, X: FloatArray) -> FloatArray:
         """Log EI at the rows of X, of shape (m,); -inf where EI is zero."""
@@ -69,7 +69,7 @@ class LogExpectedImprovement:
     def value_and_gradient_at(
         self, mean: FloatArray, sd: FloatArray, mean_gradient: FloatArray, sd_gradient: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """The same from what the model predicts."""
+        """The same, from predictions of the model."""
         certain = np.flatnonzero(sd <= 0.0)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             a = (self.best - mean) / sd

@@ -1,9 +1,8 @@
 """Steer a criterion away from where evaluations failed.
 
-A failure tells the model nothing: its criterion stays as large there as it was, and the search would go back
-for ever. Two things prevent it. The model is conditioned on a mediocre value at the point itself
-(`stand_in_values`), and the criterion is weighed by the share of successes around it (`Feasibility`). What
-each of them does is measured in benchmarks/reliability/failures.py.
+A failure has no value, so the criterion would stay as large there as it was, and the search would return forever. Two
+measures prevent this. The model is conditioned on a mediocre value at the point (`stand_in_values`), and the criterion
+is multiplied by the share of successes nearby (`Feasibility`). benchmarks/reliability/failures.py measures both.
 """
 
 from __future__ import annotations
@@ -18,27 +17,13 @@ from tcgp.criteria.base import Criterion
 
 __all__ = ["Feasibility", "WeightedCriterion", "stand_in_values"]
 
-DOUBT = 0.1  # how many evaluations the prior belief that a point will succeed is worth
-# Times sqrt(d): a function that varies slowly may fail in a small region all the same.
+DOUBT = 0.1  # weight, in evaluations, of the prior belief that a point succeeds
+# Times sqrt(d): even a function that varies slowly may fail in a small region.
 LARGEST_BANDWIDTH = 0.15
 
 
 def stand_in_values(predicted: FloatArray, y: FloatArray, level: float) -> FloatArray:
-    """Values to condition a model on at points whose values are not known, so that it promises nothing there.
-
-    Parameters
-    ----------
-    predicted : array of shape (m,)
-        What the model predicts at these points.
-    y : array of shape (n,)
-        Values that are known.
-    level : float
-        Between 0 and 1.
-
-    Returns
-    -------
-    array of shape (m,)
-        The predictions, but at least the quantile of this level of ``y``.
+    """Values (m,) to assume at points without one: the predictions, but at least the quantile of this level of ``y``.
 
     Examples
     --------
@@ -58,7 +43,7 @@ class Feasibility:
 
         p(x) = (c + sum over successes k(x, x_i)) / (c + sum over all k(x, x_i)),
 
-    which is 1 where nothing failed nearby and c / (c + 1) at a lonely failure.
+    which is 1 where nothing failed nearby and c / (c + 1) at an isolated failure.
 
     Attributes
     ----------

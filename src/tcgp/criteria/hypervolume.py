@@ -27,7 +27,7 @@ MOST = 1_000_000  # products, of points and boxes, at a time
 class LogExpectedHypervolumeImprovement:
     """Logarithm of the expected gain of the volume that a front dominates, up to a reference.
 
-    Exact for any laws, which are taken to be independent. Units of the objectives only add a constant.
+    Exact for any independent laws. Units of the objectives only add a constant.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class LogExpectedHypervolumeImprovement:
         return np.asarray(np.sum(terms, axis=0))
 
     def _parts(self, n: int) -> list[slice]:
-        """Rows that are looked at together."""
+        """Slices of rows that are computed together."""
         size = max(MOST // len(self._edges[0].of_box), 1)
         return [slice(start, start + size) for start in range(0, max(n, 1), size)]
 
@@ -155,7 +155,7 @@ class _Edges:
                 / (1.0 - ratio)
                 for slope in (-rho / sd, (1.0 - a * rho) / sd)
             )
-        # An interval without a chance has no weight, and must have a slope that is a number.
+        # An interval of probability 0 has no weight, but its slope must be a number.
         by_mean, by_sd = (np.where(np.isfinite(slope), slope, 0.0) for slope in (by_mean, by_sd))
         return logs, by_mean, by_sd
 

@@ -1,4 +1,4 @@
-"""Learned limits: the probability that outputs keep within them, as a factor of a criterion."""
+"""Learned limits: the probability that outputs satisfy them, as a factor of a criterion."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class LogProbability:
         a = formulas.standardize(self.bound, mean, sd)
         value = law.logcdf(a)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            # The ratio f / F by way of logarithms: both underflow where the probability is far below 1e-300.
+            # The ratio f / F by logarithms: both may underflow.
             slope = np.exp(law.logpdf(a) - value) / sd
             gradient = -slope[:, None] * (mean_gradient + a[:, None] * sd_gradient)
         gradient[~np.isfinite(gradient).all(axis=1)] = 0.0
@@ -61,12 +61,12 @@ class LogProbability:
 
 @dataclass(frozen=True)
 class ConstrainedCriterion:
-    """A criterion plus ``weight`` times the log probabilities that all limits are kept.
+    """A criterion plus ``weight`` times the log probability that all limits are satisfied.
 
     Attributes
     ----------
     criterion : Criterion or None
-        None before any point is known that keeps all limits: then the probability is all that counts.
+        None while no known point satisfies all limits: then only the probability counts.
     limits : sequence of LogProbability
     weight : float
         1 for log EI, where the sum is the log of EI times the probabilities; for a criterion in the units of y, a

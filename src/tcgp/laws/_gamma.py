@@ -1,7 +1,7 @@
 """Upper incomplete gamma functions: fast, in logarithms, and without cancellation.
 
 Γ(a, x) = ∫_x^∞ t^(a−1) e^(−t) dt and Q(a, x) = Γ(a, x) / Γ(a). Every function takes a > 0 and 0 ≤ x ≤ ∞ and
-broadcasts one against the other; `root` is x^a, which the callers know already, and more precisely.
+broadcasts one against the other; `root` is x^a, which callers already know, and more precisely.
 
 Two branches, split at x = 20 + 4a. Below, Q is accurate and above 1e-308. Above, the continued fraction of
 Γ(a, x) takes over, for Q underflows (near x = 700 when a is moderate) and the difference of two cancels long
@@ -23,7 +23,7 @@ __all__ = ["gamma_q", "log_gamma_q", "log_gamma_spread", "log_gamma_spread_and_r
 _Shape: TypeAlias = float | FloatArray
 
 # Levels of the continued fraction. For x > 20 + 4a, whatever a > 0, ten are as good as infinitely many: the
-# relative error is below 1e-15 in all three places where they serve, Γ(a, x), Γ(a − 1, x) and Γ(2a − 1, x).
+# relative error is below 1e-15 wherever they are used: Γ(a, x), Γ(a − 1, x) and Γ(2a − 1, x).
 _LEVELS = 10
 
 _LARGEST = np.finfo(float).max
@@ -71,7 +71,7 @@ def _by_branch(
     high_branch: Callable[..., FloatArray],
     *args: _Shape,
 ) -> FloatArray:
-    """Evaluate each branch on its own elements only, and without indexing where one branch serves all.
+    """Evaluate each branch on its own elements only, without indexing if one branch covers all.
 
     A branch may return several values for each element, stacked along a first axis.
     """

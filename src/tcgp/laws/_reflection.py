@@ -1,6 +1,6 @@
 """The improvement of a symmetric law, from its lower tail: g(a) = a + g(−a).
 
-For a > 0 both terms are positive, so nothing cancels: a law need only know log g(−|a|), and know it well.
+For a > 0 both terms are positive, so nothing cancels: an accurate log g(−|a|) is all that is needed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def log_reflected_improvement(a: FloatArray, log_tail: FloatArray) -> FloatArray
         return log_tail
     with np.errstate(over="ignore", divide="ignore"):
         log_sum = np.log(np.exp(log_tail) + np.maximum(a, 0.0))
-    # For a ≤ 0 the way through exp would lose what log_tail is there to keep.
+    # For a ≤ 0, going through exp would lose the precision of log_tail.
     out: FloatArray = np.where(positive, log_sum, log_tail)[()]
     return out
 
@@ -41,7 +41,7 @@ def log_reflected_improvement_and_slope(
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         g_tail = np.exp(log_tail)
         g = g_tail + np.maximum(a, 0.0)
-        # For a ≤ 0 the way through exp would lose what log_tail is there to keep.
+        # For a ≤ 0, going through exp would lose the precision of log_tail.
         log_g: FloatArray = np.where(positive, np.log(g), log_tail)[()]
         slope: FloatArray = np.where(positive, (1.0 - tail_slope * g_tail) / g, tail_slope)[()]
     return log_g, slope

@@ -1,4 +1,4 @@
-"""What a residual law must offer."""
+"""The interface of residual laws."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Improvement(Protocol):
         ...
 
     def log_improvement_and_slope(self, a: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """`log_improvement` and its derivative, cdf / improvement, for less than the price of both."""
+        """`log_improvement` and its derivative, cdf / improvement, computed together."""
         ...
 
 
@@ -25,7 +25,7 @@ class Improvement(Protocol):
 class Law(Improvement, Protocol):
     """The distribution of a standardized prediction error R = (f(x) − f_n(x)) / sigma_n(x).
 
-    A law is all that a criterion needs to know of a method: the predictive CDF at x is
+    Criteria need nothing else of a method: the predictive CDF at x is
     ``law.cdf((z - f_n(x)) / sigma_n(x))``, and the expected improvement below z is
     ``sigma_n(x) * law.improvement((z - f_n(x)) / sigma_n(x))``.
 

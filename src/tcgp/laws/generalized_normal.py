@@ -1,4 +1,4 @@
-"""The generalized normal law: the family among which tcGP and bcrGP choose."""
+"""The generalized normal law, the family from which tcGP and bcrGP choose."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class GeneralizedNormal:
     beta : float or array
         Shape, positive.
     scale : float or array
-        Dispersion (the paper's lambda), nonnegative. Arrays of beta and scale stand for as many laws; they
+        Dispersion (the paper's lambda), nonnegative. Arrays of beta and scale are families of laws; they
         broadcast against each other and against every argument.
 
     Examples
@@ -80,7 +80,7 @@ class GeneralizedNormal:
         """Logarithm of the density at r."""
         r = np.asarray(r, dtype=float)
         _, x = self._standardize(r)
-        # A scale of 1 stands in for 0, whose −log(0) = ∞ would meet x = ∞ and give NaN.
+        # A scale of 1 replaces 0, because −log(0) = ∞ and x = ∞ would give NaN.
         log_scale = np.log(np.where(self.scale == 0.0, 1.0, self.scale))
         out = np.log(self.beta) - _LOG_2 - special.gammaln(self._a) - log_scale - x
         return np.where((self.scale == 0.0) & (r == 0.0), np.inf, out)[()]

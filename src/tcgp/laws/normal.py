@@ -1,4 +1,4 @@
-"""The standard normal law: what a plain Gaussian process assumes of its residuals."""
+"""The standard normal law, which a plain Gaussian process assumes for its residuals."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from tcgp.laws.normal import Normal
 
 __all__ = ["RecalibratedNormal"]
 
-# Values of the map closer than this are one value: the law has an atom there.
+# Values of the map closer than this count as equal: the law has an atom there.
 _FLAT = 1e-12
 # Values of the map stay this far from 0 and 1, so that the law has full support.
 _MARGIN = 1e-9
@@ -27,7 +27,7 @@ class RecalibratedNormal:
     """The law with quantile function Φ⁻¹(R(p)), for a nondecreasing piecewise linear map R of [0, 1].
 
     R passes through (0, 0), the given points (levels, values) and (1, 1). The CDF is R⁻¹(Φ(r)). Between two
-    values of R it is an affine function of Φ, so that all of the law is in closed form. Where R is flat the law
+    values of R it is an affine function of Φ, so everything has a closed form. Where R is flat the law
     has an atom, and the CDF, right-continuous, jumps; `pdf` is the density of the rest.
 
     Parameters

@@ -1,6 +1,6 @@
-"""The improvement of a generalized normal law from a table, for searches: they ask for it many times, at few points.
+"""The improvement of a generalized normal law from a table, for searches, which need it often and at few points.
 
-An exact call costs ten times more, nearly all of it in handing small arrays from one branch to the next.
+An exact call costs ten times as much, nearly all of it overhead for small arrays.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from tcgp.laws.generalized_normal import GeneralizedNormal
 
 __all__ = ["TabulatedImprovement", "tabulated"]
 
-# The shapes for which the error was looked at: those that tail calibration chooses from.
+# The shapes for which the error was checked: those of tail calibration.
 _SHAPES = (0.1, 10.0)
 _STEP, _N_LEFT, _N_RIGHT = 1 / 32, 576, 576  # of zeta, which goes from -18 to 18
 
 
 def tabulated(law: Law) -> Improvement:
-    """The improvement of a law, by table where that is faster; otherwise the law itself.
+    """The improvement of a law from a table where that is faster; otherwise the law itself.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-import scipy  # scipy.optimize is loaded when it is first used: it takes a fifth of a second
+import scipy  # scipy.optimize, slow to import, is loaded when it is first used
 
 from tcgp._text import plain
 from tcgp._typing import FloatArray
@@ -62,10 +62,9 @@ def get(name: str) -> Problem:
 
 
 def names() -> tuple[str, ...]:
-    """Names that :func:`get` takes, the paper's experiments first.
+    """Names that :func:`get` accepts, those of the paper's experiments first.
 
-    A family appears with the dimensions of the paper's experiments, or with a usual one; any other dimension
-    works too.
+    A family appears with the dimensions of the paper's experiments, or with a common one; others work too.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """The formulas: each maps points (..., d) to values (...).
 
-The first nine are the paper's (appendix "Test Functions Used in the Experiments"), with its constants;
-where nothing else is said they agree with Surjanovic and Bingham, *Virtual Library of Simulation
-Experiments: Test Functions and Datasets* (sfu.ca/~ssurjano), which is also where the others come from.
+The first nine are the paper's (appendix "Test Functions Used in the Experiments"), with its constants. Unless stated
+otherwise, they agree with Surjanovic and Bingham, *Virtual Library of Simulation Experiments: Test Functions and
+Datasets* (sfu.ca/~ssurjano), the source of the others.
 """
 
 from __future__ import annotations

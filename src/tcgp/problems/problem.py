@@ -1,4 +1,4 @@
-"""What a test problem is: a function, a box, a minimum and a point that attains it."""
+"""Test problems: a function, a box, a minimum and a point that attains it."""
 
 from __future__ import annotations
 
@@ -16,21 +16,20 @@ __all__ = ["Problem"]
 class Problem:
     """A function to minimize over a box, with its known solution.
 
-    Problems are made by :func:`tcgp.problems.get`. They are immutable and can be pickled, so they travel
-    to worker processes.
+    Made by :func:`tcgp.problems.get`, immutable, and can be pickled for worker processes.
 
     Attributes
     ----------
     name : str
-        The name :func:`tcgp.problems.get` knows it by.
+        Its name for :func:`tcgp.problems.get`.
     formula : callable
-        Maps (..., d) to (...), without checking anything; call `fun` instead.
+        Maps (..., d) to (...) without checks; call `fun` instead.
     bounds : (d, 2) ndarray
         Lower and upper end of each coordinate.
     minimum : float
         The smallest value on the box.
     minimizer : (d,) ndarray
-        A point that attains it; where there are several, one of them.
+        A point that attains it.
 
     Examples
     --------

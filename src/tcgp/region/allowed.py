@@ -1,8 +1,8 @@
-"""Find the allowed part of the unit cube, however small: points spread uniformly over it.
+"""Points spread uniformly over the allowed part of the unit cube, however small it is.
 
-Plain rejection comes first: its points are independent and exactly uniform. Where it finds too few, the points of the
-smallest violation start subset simulation: the violation that is put up with falls step by step to zero, and the
-points follow it by Metropolis moves. A small linear part is not searched but entered: by linear programming.
+Rejection comes first, because its points are independent and exactly uniform. If it finds too few, the points with the
+smallest violations start subset simulation: the accepted violation falls step by step to zero, and the points follow by
+Metropolis moves. If the constraints are linear, linear programming finds a point inside without a search.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from tcgp.region.polytope import Polytope
 
 __all__ = ["AllowedPoints", "find_allowed_points"]
 
-ENOUGH = 0.25  # share of the points wanted that rejection must find, or subset simulation takes over
-CHUNK = (8, 64)  # first and largest number of points drawn at once, for each point wanted
+ENOUGH = 0.25  # share of the points that rejection must find, or subset simulation takes over
+CHUNK = (8, 64)  # first and largest number of points drawn at once, for each wanted point
 HOPELESS = 2e-5  # share of the cube below which rejection is given up early
 KEPT = 0.25  # of the points, by each level of subset simulation
 MAX_LEVELS = 300
-STANDSTILL = 3e-3  # relative fall of the level below which it has come to an end
+STANDSTILL = 3e-3  # smallest relative fall of the level that counts as progress
 N_SWEEPS = 10  # of Metropolis moves between a cloud and a sample made from it
 
 
@@ -35,14 +35,14 @@ class AllowedPoints:
     ----------
     shares : array of shape (n, d)
     acceptance : float
-        Share of the cube that is allowed, where rejection found it; 0 otherwise.
+        Share of the cube that is allowed, if rejection found it; 0 otherwise.
     """
 
     shares: FloatArray
     acceptance: float
 
     def move(self, violation: Callable[[FloatArray], FloatArray], rng: np.random.Generator) -> AllowedPoints:
-        """Points as uniform as these, and elsewhere."""
+        """New points, as uniform as these."""
         from tcgp.sampling import particles  # loads SciPy
 
         if len(self.shares) < 4:  # too few to learn a step from
@@ -63,17 +63,15 @@ def find_allowed_points(
     linear: Polytope | None,
     rest: Callable[[FloatArray], FloatArray],
 ) -> tuple[AllowedPoints | None, FloatArray]:
-    """Points of the unit cube where a violation is zero; always the same ones.
+    """Points of the unit cube where a violation is zero; the same in every call.
 
     Parameters
     ----------
     violation : callable
         From points (m, dim) to numbers (m,): zero where a point is allowed, positive or infinite elsewhere.
-    dim : int
-    n_points : int
-        Number of points wanted.
+    dim, n_points : int
     max_draws : int
-        Number of points that rejection may look at.
+        Largest number of points that rejection may draw.
     linear : Polytope, optional
         Linear inequalities that are part of the constraints.
     rest : callable
@@ -84,7 +82,7 @@ def find_allowed_points(
     cloud : AllowedPoints or None
         None if no point was found.
     closest : array of shape (dim,)
-        The point with the smallest violation that was seen.
+        The point with the smallest violation found.
     """
     rng = np.random.default_rng(0)
     shares, values, n_allowed, n_draws = _reject(violation, dim, n_points, max_draws, rng)
@@ -104,7 +102,7 @@ def _reject(
     max_draws: int,
     rng: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray, int, int]:
-    """The uniform points with the smallest violations, in order, these, and the numbers of allowed and of all."""
+    """Uniform points with the smallest violations, sorted; these violations; numbers of allowed and of all points."""
     shares, values = np.empty((0, dim)), np.empty(0)
     n_draws = n_allowed = 0
     while n_allowed < n_points and n_draws < max_draws:
@@ -113,7 +111,7 @@ def _reject(
         chunk_values = violation(chunk)
         n_draws += len(chunk)
         n_allowed += int((chunk_values == 0.0).sum())
-        # To sort what cannot be among the best would take most of the time.
+        # Sorting points that cannot be among the best would take most of the time.
         some = chunk_values <= (values[-1] if len(values) else np.inf)
         values = np.concatenate([values, chunk_values[some]])
         best = np.argsort(values, kind="stable")[: max(n_points, n_allowed)]
@@ -150,7 +148,7 @@ def _descend(
 
 
 def _next_level(values: FloatArray, level: float) -> float:
-    """The quantile of the values that is kept, but below the present level."""
+    """A quantile of the values, below the present level."""
     ordered = np.sort(values)
     quantile = float(ordered[int(KEPT * len(values))])
     if quantile < level:

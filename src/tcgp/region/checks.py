@@ -123,7 +123,7 @@ Check: TypeAlias = Constraint | Numbers | Predicate
 
 
 def as_checks(space: Space, constraints: Sequence[object]) -> list[Check]:
-    """The constraints as checks of one kind or another; ValueError for those that do not fit the space."""
+    """The constraints as checks; ValueError for those that do not fit the space."""
     if isinstance(constraints, str) or not isinstance(constraints, Sequence):
         raise TypeError(f"constraints must be a list, got {plain(constraints)}; write [{plain(constraints)}]")
     return [check for item in constraints for check in _as_checks(space, item)]
@@ -185,14 +185,14 @@ def _rows(space: Space, linear: Any) -> list[Constraint]:
 
 
 def _check_names(space: Space, constraint: Constraint) -> None:
-    """Refuse a name that is no parameter, one that is no number, and a limit that leaves nothing."""
+    """Refuse unknown names, parameters that are not numbers, and equalities."""
     dimensions = dict(zip(parameter_names(space), space.dimensions, strict=True))
     text = printable(shorten(constraint.text, 100))
     for name in sorted(constraint.names):
         if name not in dimensions:
             near = difflib.get_close_matches(name, dimensions, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"the parameters are {', '.join(dimensions)}"
-            raise ValueError(f'constraints: "{text}" mentions {name!r}, which is no parameter: {hint}')
+            raise ValueError(f'constraints: "{text}" mentions {name!r}, which is not a parameter: {hint}')
         dimension = dimensions[name]
         if isinstance(dimension, Categorical) and not dimension.numeric:
             raise ValueError(
@@ -206,7 +206,7 @@ def _check_names(space: Space, constraint: Constraint) -> None:
 
 
 def _check_numeric(space: Space, item: object) -> None:
-    """Refuse SciPy's constraints where a point is no vector of numbers."""
+    """Refuse SciPy's constraints if points are not vectors of numbers."""
     for name, dimension in zip(parameter_names(space), space.dimensions, strict=True):
         if isinstance(dimension, Categorical) and not _is_fixed_number(dimension):
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Which constraints exclude each other."""
+"""Find constraints that exclude each other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["describe_closest", "join", "smallest_conflict"]
 
 
 def smallest_conflict(n: int, is_empty: Callable[[list[int]], bool]) -> list[int]:
-    """Of n constraints that exclude each other, some none of which can be left out.
+    """A smallest conflict among n constraints: none of them can be left out.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def join(labels: Sequence[str]) -> str:
 
 
 def describe_closest(space: Space, point: Point, labels: Sequence[str], violations: FloatArray) -> str:
-    """The point that violates the constraints least, and by how much."""
+    """The point with the smallest violations, in words."""
     values = (f"{value:.6g}" if isinstance(value, float) else repr(value) for value in point)
     where = ", ".join(f"{name} = {value}" for name, value in zip(parameter_names(space), values, strict=True))
     broken = [(label, v) for label, v in zip(labels, violations.tolist(), strict=True) if v > 0.0]

@@ -29,8 +29,8 @@ class Polytope:
     b: FloatArray
 
     def is_empty(self, rows: Sequence[int] | None = None) -> bool:
-        """Whether no point of the cube satisfies all the inequalities, or those given."""
-        from scipy.optimize import linprog  # loaded when it is needed
+        """Whether no point of the cube satisfies all inequalities, or the given rows."""
+        from scipy.optimize import linprog  # slow to import
 
         some = slice(None) if rows is None else list(rows)
         d = self.A.shape[1]
@@ -39,11 +39,11 @@ class Polytope:
         )
 
     def center(self) -> FloatArray | None:
-        """Centre of the largest ball in it, or None where linear programming sees no ball."""
+        """Centre of the largest ball inside, or None if linear programming finds none."""
         from scipy.optimize import linprog
 
         d = self.A.shape[1]
-        # The radius is the last variable. On the faces of the cube too, so that the ball is inside.
+        # The radius is the last variable. The faces of the cube are rows too.
         A = np.vstack([self.A, np.eye(d), -np.eye(d)])
         b = np.concatenate([self.b, np.ones(d), np.zeros(d)])
         A = np.column_stack([A, np.linalg.norm(A, axis=1)])
@@ -55,11 +55,11 @@ class Polytope:
         return u if inside else None
 
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray | None:
-        """``n`` points, uniform in the polytope, or None where it has no volume that can be seen.
+        """``n`` points, uniform in the polytope, or None if it has no visible volume.
 
         All points start in the centre and move by hit-and-run: to a uniform point of the chord along a direction,
-        which is random at first and then the difference of two other points. Such directions know the shape of
-        the polytope, so that a long and thin one takes no more steps than a cube.
+        which is random at first and then mostly the difference of two other points. Such directions adapt to the shape
+        of the polytope, so that a long and thin one takes no more steps than a cube.
         """
         center = self.center()
         if center is None:
@@ -75,7 +75,7 @@ class Polytope:
         return np.clip(points, 0.0, 1.0)
 
     def _chords(self, points: FloatArray, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """How far one can go from points inside along directions: backwards (negative) and forwards."""
+        """Distances from points to the boundary along directions: backwards (negative) and forwards."""
         with np.errstate(divide="ignore", invalid="ignore"):
             rates = directions @ self.A.T
             ends = (self.b - points @ self.A.T) / rates
@@ -91,7 +91,7 @@ class Polytope:
 
 
 def linear_rows(space: Space, constraints: Sequence[Constraint]) -> tuple[FloatArray, FloatArray, list[int]]:
-    """Inequalities A t <= b that linear constraints mean, where each parameter is low + t (high - low).
+    """Linear constraints as inequalities A t <= b, where each parameter is low + t (high - low).
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def linear_rows(space: Space, constraints: Sequence[Constraint]) -> tuple[FloatA
     A : array of shape (k, len(space))
     b : array of shape (k,)
     owners : list of k ints
-        Which constraint each row comes from: one with two limits has two rows.
+        The constraint of each row; a constraint with two limits has two rows.
     """
     names = parameter_names(space)
     low, width = {}, {}

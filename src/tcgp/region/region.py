@@ -1,4 +1,4 @@
-"""A space and its known constraints: which points are allowed, and points spread evenly over those."""
+"""A space and its known constraints: which points are allowed, and samples and designs of them."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from tcgp.space import ENUMERABLE, Integer, Point, Real, Space, parameter_names
 
 __all__ = ["EmptyRegionError", "Region"]
 
-# With constraints that are computed for many points at once, and for those computed one by one: points that a search
-# for the allowed part keeps, points that it may draw, and the share of them, allowed, that makes rejection efficient.
+# For constraints computed for many points at once, and for those computed one by one: points that a search for the
+# allowed part keeps, points that it may draw, and the allowed share from which rejection is efficient.
 N_POINTS, N_POINTS_SLOW = 2000, 500
 MAX_DRAWS, MAX_DRAWS_SLOW = 2**23, 2**17
 MAX_DRAWS_LINEAR = 2**20  # with linear constraints, whose part of the space is entered without a search
 EFFICIENT, EFFICIENT_SLOW = 0.01, 0.1
-REFUSED = 1e-300  # violation of a point that only a function refuses, which gives no number
-MAX_SUBSETS = 8  # constraints among which those that exclude each other are searched for one by one
+REFUSED = 1e-300  # violation of a point that only a yes-or-no function refuses
+MAX_SUBSETS = 8  # largest number of constraints among which conflicts are searched one by one
 N_CANDIDATES = 1000  # points, at least, among which a design is chosen
 PER_POINT = 20  # so many, at least, for each point of the design
 
 
 class EmptyRegionError(ValueError):
-    """No point satisfies all the known constraints, as far as can be seen."""
+    """No point that satisfies all known constraints was found."""
 
 
 class Region:
@@ -43,10 +43,9 @@ class Region:
     ----------
     space : Space
     constraints : sequence
-        Of any of these: text or a `tcgp.expressions.Constraint` that mentions parameters only, which are called x0, x1,
-        ... where they have no names; a function that takes a point as the user's function does, and returns
-        True or False; a `scipy.optimize.LinearConstraint` or `NonlinearConstraint`, in spaces without a
-        `Categorical`.
+        Each is text or a `tcgp.expressions.Constraint` about parameters (x0, x1, ... if they have no names), a function
+        that takes a point like the user's function and returns True or False, or a `scipy.optimize.LinearConstraint`
+        or `NonlinearConstraint`, in spaces without a `Categorical`.
 
     Attributes
     ----------
@@ -54,7 +53,7 @@ class Region:
     checks : list of Constraint, Numbers or Predicate
         The constraints, one by one.
     labels : tuple of str
-        What they are called in messages.
+        Their names in messages.
 
     Examples
     --------
@@ -84,7 +83,7 @@ class Region:
 
     @cached_property
     def straight(self) -> BoolArray:
-        """Which of the `slacks`, those of expressions, are linear in the real coordinates, the others held."""
+        """Which of the `slacks` of expressions are linear in the real coordinates."""
         curved = {name for name, dimension in self._real.items() if dimension.log}
         linear = [not c.names & curved and c.is_linear_in(list(self._real)) for c in self._expressions]
         limits = [int(math.isfinite(c.lower)) + int(math.isfinite(c.upper)) for c in self._expressions]
@@ -92,7 +91,7 @@ class Region:
 
     @property
     def is_smooth(self) -> bool:
-        """Whether all constraints give numbers, and so a direction to search in."""
+        """Whether all constraints give numbers, and thus a direction to search in."""
         return not self._predicates
 
     def allows(self, points: Sequence[Point]) -> BoolArray:
@@ -119,16 +118,9 @@ class Region:
         return allowed
 
     def violations(self, points: Sequence[Point]) -> FloatArray:
-        """How much each point violates each constraint.
+        """How much each of m points violates each constraint, (m, len(labels)).
 
-        Parameters
-        ----------
-        points : sequence of m points
-
-        Returns
-        -------
-        array of shape (m, len(labels))
-            Zero where a constraint holds, positive where it does not, and infinite where it gives no number.
+        Zero where a constraint holds, positive where it does not, and infinite where it gives no number.
         """
         table = table_of_points(self.space, points)
         columns = [
@@ -140,7 +132,7 @@ class Region:
         return np.array(columns, dtype=np.float64).reshape(len(columns), len(points)).T
 
     def slacks(self, codes: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Distances of the constraints to their limits, and their gradients; up to the rounding of decoding.
+        """Distances of the constraints to their limits, and their gradients, up to the rounding of decoding.
 
         Constraints that give no number are left out.
 
@@ -182,7 +174,7 @@ class Region:
 
     @cached_property
     def points(self) -> list[Point] | None:
-        """All allowed points of a space with few; None with many.
+        """All allowed points of a small space; None for a large one.
 
         Raises
         ------
@@ -208,7 +200,7 @@ class Region:
             return True
 
     def check_not_empty(self) -> None:
-        """Raise EmptyRegionError if no point is allowed, as far as can be seen."""
+        """Raise EmptyRegionError if no allowed point is found."""
         if self.points is None:
             self._cloud  # noqa: B018  (found once, and kept)
 
@@ -243,14 +235,14 @@ class Region:
         return found
 
     def design(self, n: int, rng: np.random.Generator, known: FloatArray | None = None) -> list[Point]:
-        """``n`` different points that fill the allowed part evenly; fewer where it has fewer.
+        """``n`` different points that fill the allowed part evenly, or all if there are fewer.
 
         Parameters
         ----------
         n : int
         rng : numpy.random.Generator
         known : array of shape (m, dim), optional
-            Codes of points that are there already, which the new ones complete.
+            Codes of existing points, which the new ones complement.
 
         Raises
         ------
@@ -270,14 +262,14 @@ class Region:
         return bool(self._numbers or self._predicates)
 
     def _holds(self, table: Columns, m: int) -> BoolArray:
-        """Where all the expressions are within their limits."""
+        """Where all expressions are within their limits."""
         allowed = np.ones(m, dtype=bool)
         for constraint in self._expressions:
             allowed &= constraint.violation(table) == 0.0
         return allowed
 
     def _accepted(self, points: list[Point]) -> list[bool]:
-        """Which points are accepted by all functions, which are asked only where the expressions hold."""
+        """Which points satisfy everything; functions are called only where the expressions hold."""
         slow: list[Numbers | Predicate] = [*self._numbers, *self._predicates]
         return [all(check.violation(point) == 0.0 for check in slow) for point in points]
 
@@ -286,7 +278,7 @@ class Region:
 
     @cached_property
     def _search(self) -> tuple[AllowedPoints | None, FloatArray]:
-        """Points of the allowed part, if any are found, and the one that comes closest to it."""
+        """Points of the allowed part, if any are found, and the point closest to it."""
         return find_allowed_points(
             self._violation,
             len(self.space),
@@ -298,7 +290,7 @@ class Region:
 
     @cached_property
     def _cloud(self) -> AllowedPoints:
-        """The points that were found, without those that only rounding allows."""
+        """The points found, without those that are allowed only by rounding."""
         cloud, closest = self._search
         shares = (
             closest[:0] if cloud is None else cloud.shares[self.allows(self.space.from_unit(cloud.shares))]
@@ -325,7 +317,7 @@ class Region:
 
     @cached_property
     def _scales(self) -> list[float]:
-        """A usual violation of each expression and each function that gives numbers."""
+        """A typical violation of each expression and each function that gives numbers."""
         points = self.space.sample(N_CANDIDATES // 2, np.random.default_rng(0))
         table = table_of_points(self.space, points)
         columns = [constraint.violation(table) for constraint in self._expressions]
@@ -334,7 +326,7 @@ class Region:
         return [float(np.median(column)) if len(column) else 1.0 for column in usual]
 
     def _violation(self, shares: FloatArray, enter: Sequence[Constraint] = ()) -> FloatArray:
-        """Sum of the violations, in units of usual ones, at shares (m, len(space)); infinite outside ``enter``."""
+        """Sum of the violations, in units of typical ones, at shares (m, len(space)); infinite outside ``enter``."""
         table = table_of_shares(self.space, shares)
         total = np.zeros(len(shares))
         scales = iter(self._scales)
@@ -352,7 +344,7 @@ class Region:
         return total
 
     def _why_empty(self, closest: FloatArray) -> str:
-        """Which constraints exclude each other: by linear programming, or by what the search did not find."""
+        """Which constraints exclude each other, by linear programming or because the search found nothing."""
         linear = [c for c in self._expressions if c.is_linear_in(c.names)]
         A, b, owners = linear_rows(self.space, linear)
 

@@ -1,7 +1,7 @@
 """Many points at once as one column of numbers per parameter, from points, shares or codes.
 
-Columns from shares and codes are those of the decoded points up to the rounding of logarithms, a hundred times faster
-than the points themselves. What must be exact is computed from points.
+Columns from shares and codes equal those of the decoded points up to the rounding of logarithms, and are a hundred
+times as fast. What must be exact is computed from points.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def table_of_codes(space: Space, codes: FloatArray) -> Columns:
 
 
 def value_range(dimension: Dimension) -> tuple[float, float]:
-    """Smallest and largest value; NaN where the values are no numbers."""
+    """Smallest and largest value; NaN if the values are not numbers."""
     if isinstance(dimension, Categorical):
         numeric = dimension.choices if _is_numeric(dimension) else [math.nan]
         return float(min(numeric)), float(max(numeric))
@@ -81,7 +81,7 @@ def _choices(dimension: Categorical, index: IntArray) -> FloatArray:
 
 
 def _quantiles(dimension: Real | Integer, u: FloatArray) -> FloatArray:
-    """The values that ``dimension.quantile`` gives one by one."""
+    """The values of ``dimension.quantile``, all at once."""
     values: FloatArray
     if dimension.step is not None:
         cells = np.minimum(np.floor(u * dimension.size), dimension.size - 1)

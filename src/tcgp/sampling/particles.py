@@ -1,8 +1,8 @@
 """Sequential Monte Carlo in a box: reweight, resample, move (Del Moral, Doucet and Jasra, 2006).
 
-A :class:`Cloud` of particles follows a sequence of target densities. What a target needs to know about a
-point is computed once per point, by ``evaluate``, and kept with it as its *features*: the value of a function,
-or the mean and the standard deviation of a model. A target is then a function of features alone, so that
+A :class:`Cloud` of particles follows a sequence of target densities. What a target needs about a point is computed
+once, by ``evaluate``, and kept with it as its *features*: the value of a function, or the mean and the standard
+deviation of a model. A target is then a function of features alone, so that
 lowering a level costs no new evaluation. One stage of the sampler is::
 
     log_weights = next_log_density(cloud.features) - log_density(cloud.features)
@@ -68,20 +68,7 @@ class Cloud:
 def uniform_cloud(evaluate: Evaluate, bounds: Bounds, n: int, rng: np.random.Generator) -> Cloud:
     """Draw n independent particles from the uniform distribution on a box.
 
-    Parameters
-    ----------
-    evaluate : callable
-        Maps points (n, d) to features (n,) or (n, k).
-    bounds : (d, 2) array_like
-        The box.
-    n : int
-        Number of particles.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    Cloud
+    ``evaluate`` maps points (n, d) to features (n,) or (n, k).
 
     Examples
     --------
@@ -117,8 +104,7 @@ def advance(
     cloud : Cloud
         Particles that follow the present target.
     log_weights : (n,) ndarray
-        Logarithm of the new density over the present one at the particles; -inf kills a particle, and at
-        least one must survive.
+        Logarithm of the new density over the present one at the particles. Some, but not all, may be -inf.
     log_density : callable
         Features to the logarithm of the new density, up to a constant.
     evaluate, bounds, rng
@@ -183,27 +169,26 @@ def move(
 
     Two kinds of sweeps alternate. In the first, steps are Gaussian with covariance s² C, where C is the
     covariance of the cloud. In the second they are differences of two particles of the other half of the cloud,
-    times a length or, one time in five, times 1 (differential evolution, ter Braak 2006): such steps know the
-    modes of the cloud and jump between them. One half moves while the other stands still, so steps do not
-    depend on the particles that take them, and each half sweep is a plain symmetric Metropolis step. Both
-    lengths are tuned to an acceptance between 0.2 and 0.5.
+    times a length or, one time in five, times 1 (differential evolution, ter Braak 2006): such steps jump between
+    the modes of the cloud. One half moves while the other stands still, so that steps do not depend on the moving
+    particles and each half sweep is a symmetric Metropolis step. Both lengths are tuned to an acceptance between
+    0.2 and 0.5.
 
-    How many sweeps the particles need to forget where they were is foreseen after ten of them. (To stop when
-    they have is tempting and wrong: it favours moments when the cloud happens to be small, and gave
-    probabilities 15 % too large where the foreseen number gives none beyond the scatter.)
+    After ten sweeps, the number that the particles need to forget where they were is estimated. (Stopping as soon
+    as they have forgotten would favour moments when the cloud is small: probabilities were 15 % too large.)
 
     Parameters
     ----------
     cloud : Cloud
         Particles with positive density.
     log_density : callable
-        Features to the logarithm of the density, up to a constant; -inf where there is none.
+        Features to the logarithm of the density, up to a constant; may be -inf.
     evaluate, bounds, rng
         As in :func:`uniform_cloud`. Points outside the box are rejected and never evaluated.
     covariance : (d, d) ndarray, optional
         Shape of the Gaussian proposals; that of the cloud by default.
     max_sweeps : int, optional
-        Most steps per particle; max(60, 10 d) by default.
+        Largest number of steps per particle; max(60, 10 d) by default.
     mobility : float, default 0.8
         Variance of the moves, in the slowest coordinate, as a fraction of that between independent
         particles: one minus the autocorrelation to be reached.
@@ -276,17 +261,7 @@ def move(
 def resample(weights: FloatArray, rng: np.random.Generator) -> IntArray:
     """Residual resampling: copy each particle floor(n w) times, and draw the rest from the remainders.
 
-    Parameters
-    ----------
-    weights : (n,) ndarray
-        Nonnegative, with a positive sum; they need not sum to 1.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    (n,) ndarray of int
-        Index of the particle each new one is a copy of, in increasing order but for the drawn rest.
+    The indices of the particles to copy, (n,); the weights are nonnegative and need not sum to 1.
 
     Examples
     --------
@@ -297,7 +272,7 @@ def resample(weights: FloatArray, rng: np.random.Generator) -> IntArray:
     """
     n = len(weights)
     expected = n * (weights / weights.sum())
-    # Weights such as 1/200 of n = 1000 must give 5 copies and no draw, whatever the rounding.
+    # Weights such as 1/200 of n = 1000 must give 5 copies and no draw despite rounding.
     copies = np.floor(expected * (1 + 1e-12))
     indices = np.repeat(np.arange(n), copies.astype(np.intp))
     missing = n - len(indices)
@@ -309,17 +284,7 @@ def resample(weights: FloatArray, rng: np.random.Generator) -> IntArray:
 
 
 def effective_sample_size(weights: FloatArray) -> float:
-    """Kish's effective sample size (sum w)² / sum w².
-
-    Parameters
-    ----------
-    weights : (n,) ndarray
-        Nonnegative, with a positive sum.
-
-    Returns
-    -------
-    float
-        Between 1 and n.
+    """Kish's effective sample size (sum w)² / sum w² of nonnegative weights, between 1 and n.
 
     Examples
     --------
@@ -336,21 +301,9 @@ def next_level_by_bisection(
 ) -> float:
     """The level farthest towards a target whose mean incremental weight is still at least a fraction.
 
-    Parameters
-    ----------
-    mean_weight : callable
-        Level to the mean over the cloud of (density at that level) / (density at the current level). It is
-        1 at `current` and decreases towards `target`.
-    current, target : float
-        Present level and last level, finite, in any order.
-    fraction : float, default 0.7
-        Mean weight to aim at.
-
-    Returns
-    -------
-    float
-        `target` where it can be reached in one stage, else a level strictly between (or, where the mean
-        weight jumps over `fraction` at once, the level next to `current`), so that stages make progress.
+    ``mean_weight`` maps a level to the mean over the cloud of (density at that level) / (density at the current
+    level): 1 at ``current``, decreasing towards ``target``. The result is ``target`` if that is reached in one stage,
+    and otherwise a level strictly between, so that stages make progress.
 
     Examples
     --------
@@ -365,7 +318,7 @@ def next_level_by_bisection(
     near, far = current, target
     while True:
         middle = near + (far - near) / 2
-        # Relative to the path, 1e-9 is far below what a mean over a few thousand particles can tell.
+        # 1e-9 of the path is far below the precision of a mean over a few thousand particles.
         if abs(far - near) <= 1e-9 * abs(target - current) or middle in (near, far):
             return far if near == current else near
         if mean_weight(middle) >= fraction:
@@ -390,13 +343,13 @@ def _difference_steps(
     second = (first + rng.integers(1, len(still), size=n)) % len(still)
     between_modes = rng.random(n) < 0.2
     lengths = np.where(between_modes[:, None], 1.0, _spread_lengths(n, scale, rng))
-    # A little noise, so that a cloud of few distinct particles is not confined to a lattice.
+    # A little noise, so that a few distinct particles are not confined to a lattice.
     noise = 1e-4 * (rng.standard_normal((n, len(factor))) @ factor.T)
     return lengths * (still[first] - still[second]) + noise, ~between_modes
 
 
 def _spread_lengths(n: int, scale: float, rng: np.random.Generator) -> FloatArray:
-    """Lengths (n, 1) around scale: where the target is wide here and narrow there, no single one fits."""
+    """Lengths (n, 1) around scale, because a target may be wide in one place and narrow in another."""
     return scale * np.exp(0.5 * rng.standard_normal((n, 1)))
 
 
@@ -407,8 +360,8 @@ def _scale_update(acceptance: float) -> float:
 
 
 def _sweeps_needed(points: FloatArray, start: FloatArray, mobility: float) -> float:
-    """Sweeps until each coordinate has the wanted mobility, foreseen from where the pilot sweeps led."""
-    # The variance of the moves, not their mean square: a cloud that travels as a whole has forgotten nothing.
+    """Sweeps until each coordinate has the wanted mobility, estimated from the pilot sweeps."""
+    # The variance of the moves, not their mean square: a cloud that moves as a whole has forgotten nothing.
     with np.errstate(invalid="ignore"):
         autocorrelation = 1 - np.min(np.var(points - start, axis=0) / (2 * np.var(points, axis=0)))
     if not autocorrelation < 1:  # nothing moved, or there is nothing to compare with
@@ -431,8 +384,8 @@ def _covariance(points: FloatArray, weights: FloatArray) -> FloatArray:
 
 def _factor(covariance: FloatArray, box: FloatArray) -> FloatArray:
     """Matrix A with A A' = covariance, made nonsingular where the cloud is degenerate."""
-    # A coordinate in which all particles are equal says nothing of its scale: start from the box, since a
-    # step that is too long finds out in fewer sweeps than one that is a billion times too short.
+    # If all particles are equal in a coordinate, start from the box: steps that are too long adapt in fewer sweeps
+    # than steps that are a billion times too short.
     spread = np.sqrt(np.diag(covariance))
     constant = spread == 0
     spread = np.where(constant, box[:, 1] - box[:, 0], spread)

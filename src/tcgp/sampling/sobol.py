@@ -1,4 +1,4 @@
-"""Sobol' points without `scipy.stats`, whose import would take longer than the first proposal of a run.
+"""Sobol' points without `scipy.stats`, whose import takes longer than the first proposal of a run.
 
 The points are those of `scipy.stats.qmc.Sobol`, bit for bit; beyond the table of direction numbers that class is used.
 
@@ -19,8 +19,8 @@ from tcgp._typing import FloatArray, IntArray
 __all__ = ["sobol"]
 
 _BITS = 30
-# Of the second dimension and those after it, from [1]: the polynomial, whose bits are its coefficients, and the first
-# direction numbers, one for each degree.
+# From the second dimension on, from [1]: the polynomial, with its coefficients as bits, and the first direction
+# numbers, one for each degree.
 _DIRECTIONS = """
 3: 1
 7: 1 3

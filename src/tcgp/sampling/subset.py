@@ -2,8 +2,8 @@
 
 P(f(X) <= t) is a product of conditional probabilities, one per level of a decreasing sequence that ends at t
 (Au and Beck, 2001; as sequential Monte Carlo, Cérou, Del Moral, Furon and Guyader, 2012, and Bect, Li and
-Vazquez, 2017). The paper measures optimizers by it, with t the best value found (appendix "SMC-based estimators
-for small thresholds").
+Vazquez, 2017). The paper uses it to measure optimizers, with t the best value found (appendix "SMC-based
+estimators for small thresholds").
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LOG_ZERO = math.log(5e-324)
 
 @dataclass(frozen=True, eq=False)
 class SubsetSimulation:
-    """Where subset simulation has arrived; made by :func:`subset_simulation`.
+    """The state of a subset simulation; made by :func:`subset_simulation`.
 
     Attributes
     ----------
@@ -63,18 +63,17 @@ class SubsetSimulation:
         return math.exp(self.log_probability)
 
     def continue_to(self, threshold: float) -> SubsetSimulation:
-        """Go on to a lower threshold, from these particles and this estimate.
+        """Continue to a lower threshold, from these particles and this estimate.
 
         Parameters
         ----------
         threshold : float
-            At most the present one. The present one gives this very object; a higher one is refused, since
-            the particles know nothing above their threshold.
+            At most the present one, because the particles know nothing above it.
 
         Returns
         -------
         SubsetSimulation
-            A new object; this one does not change, and goes on to the same result each time it is asked.
+            A new object, the same each time; this one does not change.
 
         Examples
         --------
@@ -88,7 +87,7 @@ class SubsetSimulation:
         if threshold > self.threshold:
             raise ValueError(
                 f"threshold must be at most the present one, {self.threshold!r}, got {plain(threshold)}: "
-                "start a new subset_simulation to go there"
+                "start a new subset_simulation for that"
             )
         if threshold == self.threshold:
             return self
@@ -129,8 +128,8 @@ def subset_simulation(
     rng : int, numpy.random.Generator or None
         Source of randomness.
     max_sweeps : int, optional
-        Most Metropolis steps per particle and level, max(60, 10 d) by default; fewer are taken when fewer are
-        enough (:func:`tcgp.sampling.particles.move`).
+        Largest number of Metropolis steps per particle and level, max(60, 10 d) by default; fewer are made if they
+        are enough (:func:`tcgp.sampling.particles.move`).
 
     Returns
     -------
@@ -139,10 +138,9 @@ def subset_simulation(
 
     Notes
     -----
-    The probability is 0 when no particle gets below some level on the way: the threshold is below the
-    minimum, or the set below it was missed, as happens to a narrow well in a plateau. A component of the set
-    counts as far as particles reached it at higher levels; with wells much narrower than others, several runs
-    or more particles tell.
+    The probability is 0 if no particle gets below some level: the threshold is below the minimum, or the set below it
+    was missed, such as a narrow well in a plateau. A component of the set counts only if particles reached it at higher
+    levels. If some wells are much narrower than others, use several runs or more particles.
 
     Examples
     --------
@@ -165,7 +163,7 @@ def subset_simulation(
         raise ValueError(f"p0 must be a number strictly between 0 and 1, got {plain(p0)}")
     if max_sweeps is not None and (not isinstance(max_sweeps, int | np.integer) or max_sweeps < 1):
         raise ValueError(f"max_sweeps must be a positive integer, or None, got {plain(max_sweeps)}")
-    # A stream of its own: what the caller draws later from rng does not change what continue_to gives.
+    # A stream of its own, so that continue_to does not depend on what the caller draws later.
     rng = np.random.default_rng(as_generator(rng).integers(2**32, size=4))
     cloud = uniform_cloud(lambda x: _values(fun, x), box, int(n_particles), rng)
     start = SubsetSimulation(

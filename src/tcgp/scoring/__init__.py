@@ -1,7 +1,7 @@
 """Scores of predictive laws below a threshold: occurrence, thresholded PIT, twCRPS, and a diagnosis in words.
 
-Every score takes a `tcgp.models.Prediction`, whatever method made it. `loo_scores` and `diagnose` need
-nothing but a fitted model, and so does `diagnose_limit`; `test_scores` needs a test set.
+Every score takes a `tcgp.models.Prediction` of any method. `loo_scores`, `diagnose` and `diagnose_limit` need only a
+fitted model; `test_scores` needs a test set.
 """
 
 from tcgp.scoring.diagnosis import Diagnosis, diagnose

@@ -13,7 +13,7 @@ __all__ = ["check_model", "check_threshold", "check_values", "check_weights"]
 
 
 def check_model(model: object) -> None:
-    """Refuse what is no model, such as a result, or the None that a resumed run has before its next point."""
+    """Refuse other objects, such as a result, or the None that a resumed run has before its next point."""
     if not isinstance(model, Model):
         raise TypeError(
             "model must be a model, of tcgp.fit_model or of result.optimizer.fit_model(), got "

@@ -1,8 +1,8 @@
 """The one integral behind the twCRPS: ∫ F² over a lower half-line, for any law.
 
 A closed form exists for the normal law. Any other law gets a table built once per call: F² is interpolated
-by Chebyshev polynomials on panels that are halved until each is resolved, so that one evaluation costs a
-look-up and a polynomial, whatever the price of the CDF.
+by Chebyshev polynomials on panels that are halved until each is resolved, so that an evaluation is a look-up and a
+polynomial, however expensive the CDF is.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ __all__ = ["PiecewisePrimitive", "normal_primitive", "primitive_of_square"]
 
 Cdf = Callable[[FloatArray], FloatArray]
 
-# Seventeen nodes: with fewer the panels multiply, with more each one is over-resolved. The ends are among
-# them, for a bend of the CDF between the last node and the end would go unseen.
+# With fewer nodes there are more panels, with more each one is over-resolved. The ends are nodes, so that a bend of
+# the CDF next to an end is seen.
 N_NODES = 17
 NODES = chebyshev.chebpts2(N_NODES)
 # Chebyshev coefficients from values at the nodes, and those of the primitive that vanishes at -1.
 TO_COEFFICIENTS = np.linalg.inv(chebyshev.chebvander(NODES, N_NODES - 1))
 TO_PRIMITIVE = chebyshev.chebint(TO_COEFFICIENTS, lbnd=-1)
 
-# A panel is resolved when its last coefficients are this small next to F² at its left end: then the primitive
-# is accurate relative to itself, also where F² falls by many orders of magnitude across neighbouring panels.
+# A panel is resolved if its last coefficients are this small relative to F² at its left end. Then the primitive has
+# this relative accuracy even where F² falls by many orders of magnitude between panels.
 RESOLVED = 1e-12
 # Below this CDF the square leaves the range of normal floats.
 NEGLIGIBLE = 1e-150
-# Each halving and each doubling is one step; 2^300 covers all scales a law can sensibly have.
+# Each halving and each doubling is one step; 2^300 covers all sensible scales.
 MAX_STEPS = 300
 
 
@@ -96,7 +96,7 @@ def primitive_of_square(cdf: Cdf, noise: float = 0.0, kinks: ArrayLike = ()) -> 
     noise : float
         The absolute rounding error of ``cdf``; 0 when its lower tail is accurate relative to itself.
     kinks : array
-        Where the CDF jumps or bends. Halving finds such points too, but at the price of fifty panels each.
+        Where the CDF jumps or bends. Halving finds such points too, but needs fifty panels for each.
     """
     left, right = _initial_edges(cdf, noise, np.asarray(kinks, dtype=float))
     done: list[tuple[FloatArray, FloatArray, FloatArray]] = []
@@ -104,7 +104,7 @@ def primitive_of_square(cdf: Cdf, noise: float = 0.0, kinks: ArrayLike = ()) -> 
         half = 0.5 * (right - left)
         middle = left + half
         points = middle + half * NODES[:, None]  # (nodes, panels)
-        # Just inside, for the CDF may jump at an end.
+        # Just inside, because the CDF may jump at an end.
         points[0], points[-1] = np.nextafter(left, right), np.nextafter(right, left)
         values = cdf(points)
         coefficients = TO_COEFFICIENTS @ values**2

@@ -32,10 +32,10 @@ _LABELS = {
     "auto": "auto",
 }
 
-# Occurrence ratios between 1/1.25 and 1.25 are called right: finer differences do not change a decision.
+# Occurrence ratios between 1/1.25 and 1.25 count as right: finer differences do not change a decision.
 _CLOSE_TO_ONE = 1.25
 
-# The sides in a text, and what they are where high values are good; a distance that "stays below" a limit has none.
+# Words to swap if high values are good; a distance that "stays below" a limit has no side.
 _OPPOSITE = {"Below": "Above", "below": "above", "low": "high", "lower": "higher", "higher": "lower"}
 _SIDES = re.compile(r"(?<!stays )\b(?:Below|below|low|lower|higher)\b")
 
@@ -69,11 +69,11 @@ class Diagnosis:
     twcrps_gp, twcrps_model : float
         Mean threshold-weighted CRPS, in the units of y.
     gp_label, model_label : str
-        What the text calls them.
+        Their names in the text.
     law : Law
         Residual law of the model.
     above : bool
-        Whether high values are the good ones: "below" is then above, and "low" is high.
+        Whether high values are good: "below" then means above, and "low" means high.
     """
 
     threshold: float
@@ -137,11 +137,11 @@ class Diagnosis:
         return self._turned("\n".join(lines))
 
     def _turned(self, text: str) -> str:
-        """The text, turned upside down where high values are good."""
+        """The text, with the sides swapped if high values are good."""
         return _SIDES.sub(lambda side: _OPPOSITE[side[0]], text) if self.above else text
 
     def _shape_verdict(self, tks: float, mean: float) -> str:
-        """Where the values below t lie, next to what was predicted."""
+        """Where the values below t lie, compared with the prediction."""
         if tks <= self.tks_pit_limit:
             return "where it expects them"
         return "lower than it expects" if mean < 0.5 else "higher than it expects"
@@ -179,7 +179,7 @@ def diagnose(model: Model) -> Diagnosis:
     model = model.towards_low
     below = model.y <= model.threshold
     weights = model.weights[below]
-    # Kish's effective number: what unequal weights leave of the points below t.
+    # Kish's effective number of points below t.
     n_effective = float(weights.sum() ** 2 / (weights**2).sum()) if gp.n_below else 0.0
     return Diagnosis(
         threshold=gp.threshold,
@@ -205,7 +205,7 @@ def diagnose(model: Model) -> Diagnosis:
 
 
 def base_label(model: Model) -> str:
-    """What to call the model without its calibration."""
+    """Name of the model without its calibration."""
     return "relaxed GP" if isinstance(model.interpolator, RelaxedGaussianProcess) else "GP"
 
 
@@ -223,8 +223,8 @@ def _ratio_range(scores: Scores, n_effective: float) -> tuple[float, float]:
 
 
 def _distance_limit(n: int) -> float:
-    """What the Kolmogorov–Smirnov distance of n uniform values exceeds once in twenty times."""
-    from scipy.stats import kstwo  # half a second, which only a diagnosis needs to wait
+    """95 % quantile of the Kolmogorov–Smirnov distance of n uniform values."""
+    from scipy.stats import kstwo  # takes half a second to import
 
     return float(kstwo.ppf(0.95, n))
 
@@ -238,7 +238,7 @@ def _tpit_mean(model: Model, law: Law, weights: FloatArray) -> float:
 
 
 def _percent(probability: float) -> str:
-    """Percents with two digits, and never with an exponent where they are a hundred."""
+    """Percents with two digits, and never with an exponent."""
     return f"{float(f'{100.0 * probability:.2g}'):g}"
 
 
@@ -248,7 +248,7 @@ def _times(kappa: float, bounds: tuple[float, float]) -> str:
 
 
 def _occurrence_verdict(kappa: float, bounds: tuple[float, float]) -> str:
-    """What an occurrence ratio means, and whether so few points can tell."""
+    """What an occurrence ratio means, and whether it can be chance."""
     if 1.0 / _CLOSE_TO_ONE <= kappa <= _CLOSE_TO_ONE:
         return "about right"
     if kappa <= 0.0:
@@ -264,7 +264,7 @@ def _occurrence_verdict(kappa: float, bounds: tuple[float, float]) -> str:
 
 
 def _ratio(value: float) -> str:
-    """Two decimals where they mean something, two digits elsewhere."""
+    """Two decimals, or two digits for small numbers."""
     return f"{value:.2f}" if 0.095 < value < 9.95 else f"{value:.2g}"
 
 

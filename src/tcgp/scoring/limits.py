@@ -13,10 +13,10 @@ from tcgp.scoring.scores import leave_one_out_prediction
 
 __all__ = ["Band", "LimitDiagnosis", "diagnose_limit"]
 
-# Points whose probability of keeping the limit is above the second are called safe, below the first hopeless.
+# Points whose probability of satisfying the limit is above the second are safe, below the first hopeless.
 SURE = (0.1, 0.9)
 CHANCE = 1.645  # standard deviations that a count stays within nine times in ten
-CLOSE = 0.05  # share of the points: finer differences do not change a decision
+CLOSE = 0.05  # share of the points that does not change a decision
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Band:
     expected : float
         Expected number of them that satisfy the limit, according to the model.
     kept : int
-        How many do.
+        Actual number.
     """
 
     label: str
@@ -65,21 +65,21 @@ class LimitDiagnosis:
 
     @property
     def verdict(self) -> str:
-        """What is to be thought of the model."""
+        """The verdict on the model."""
         difference = self.expected - self.kept
         if abs(difference) <= max(CHANCE * self.deviation, CLOSE * self.n):
             return "about right"
         if difference > 0.0:
-            return "too optimistic, it expects the limit to be kept more often than it is"
-        return "too pessimistic, it expects the limit to be kept less often than it is"
+            return "too optimistic, it expects the limit to be satisfied more often than it is"
+        return "too pessimistic, it expects the limit to be satisfied less often than it is"
 
     @property
     def summary(self) -> str:
-        """How often the limit is kept, and what the model expected, in a sentence."""
+        """How often the limit is satisfied, and what the model expected, in a sentence."""
         count = {0: "none of the", self.n: "all"}.get(self.kept, f"{self.kept} of the")
         return (
-            f"The limit is kept by {count} {self.n} evaluations; predicting each from all others, the model expected "
-            f"{self.expected:.1f}: {self.verdict}."
+            f"The limit is satisfied by {count} {self.n} evaluations; predicting each from the others, the model "
+            f"expected {self.expected:.1f}: {self.verdict}."
         )
 
     def __str__(self) -> str:
@@ -89,8 +89,8 @@ class LimitDiagnosis:
             "doubtful": "called doubtful",
             "hopeless": f"called hopeless (below {low})",
         }
-        bands = [f"of those {named[band.label]} by {band.kept} of {band.n}" for band in self.bands]
-        return f"{self.summary} It is kept, {', '.join(bands)}."
+        bands = [f"{band.kept} of {band.n} {named[band.label]}" for band in self.bands]
+        return f"{self.summary} It is satisfied by {', '.join(bands)}."
 
 
 def diagnose_limit(model: Model, limit: float = 0.0) -> LimitDiagnosis:

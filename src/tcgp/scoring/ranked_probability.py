@@ -25,14 +25,14 @@ Primitive = Callable[[FloatArray], FloatArray]
 # Rounding error of 1 - cdf, for laws that offer no better upper tail.
 _COMPLEMENT_NOISE = 2e-16
 
-# Scores that leave out larger probabilities are good for nothing.
+# Scores that leave out larger probabilities would be useless.
 _MOST_NEGLIGIBLE = 1e-3
 
 # Gauss-Legendre on [0, 1].
 _SHARES_OF_WIDTH, _WEIGHTS = np.polynomial.legendre.leggauss(100)
 _SHARES_OF_WIDTH, _WEIGHTS = 0.5 + 0.5 * _SHARES_OF_WIDTH[:, None], 0.5 * _WEIGHTS
 
-# Values beyond are scored in units that leave room for sums and for a wide law; the factor is a power of two.
+# Larger values are scored in units that leave room for sums and for a wide law; the factor is a power of two.
 _LARGE, _SHRINK = 1e290, 2.0**-200
 
 
@@ -54,7 +54,7 @@ def twcrps(prediction: Prediction, y: ArrayLike, threshold: float, *, negligible
     threshold : float
         Threshold t; +inf gives the ordinary CRPS.
     negligible : float
-        Probability that does not count, 1e-3 at most. With 1e-8, scores above 1e-6 sd are still accurate to 1e-5, and a
+        Probability that may be neglected, at most 1e-3. With 1e-8, scores above 1e-6 sd are accurate to 1e-5, and a
         distribution that is not normal takes a third of the time.
 
     Returns
@@ -94,7 +94,7 @@ def twcrps(prediction: Prediction, y: ArrayLike, threshold: float, *, negligible
         mean, sd, law = mean, sd * law.scale, replace(law, scale=1.0)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         b, z, gap = (t - mean) / sd, (y - mean) / sd, (t - y) / sd
-    # The point mass, and a deviation too large to be counted in units of sd: next to it sd is nothing.
+    # The point mass, and deviations compared with which sd is negligible.
     cap = max(t, -np.finfo(float).max)  # a threshold of −∞ leaves nothing to score
     score: FloatArray = np.abs(np.minimum(y, cap) - np.minimum(mean, cap))
     spread = (sd > 0.0) & np.isfinite(z) & ~np.isnan(b)
@@ -103,7 +103,7 @@ def twcrps(prediction: Prediction, y: ArrayLike, threshold: float, *, negligible
 
 
 def _noisy_twcrps(prediction: Prediction, y: FloatArray, t: float) -> FloatArray:
-    """The score of predictions each of which has a law of its own, by quadrature to about 1e-3 of it."""
+    """The score of predictions with different laws, by quadrature to about 1e-3 relative."""
     spread = prediction.sd * np.sqrt(prediction.law.variance())
     low, cap = np.minimum(prediction.mean - 12.0 * spread, y), np.minimum(t, prediction.mean + 12.0 * spread)
     score = np.maximum(np.minimum(y, t) - np.maximum(cap, low), 0.0)  # there the CDF is 1 already

@@ -85,12 +85,12 @@ def leave_one_out_prediction(model: Model, law: Law | None = None) -> Prediction
     loo = model.leave_one_out
     if len(model.y) != len(loo.mean):
         raise ValueError(
-            f"model was fitted to {len(loo.mean)} points but now holds {len(model.y)}: fit it again to all "
+            f"model was fitted to {len(loo.mean)} points but now holds {len(model.y)}: refit it to all "
             "of them before scoring it by leave-one-out."
         )
     law = model.law if law is None else law
     noise = loo.noise
-    if noise is None or isinstance(law, Normal):  # normal noise on a normal law leaves it one
+    if noise is None or isinstance(law, Normal):  # with normal noise a normal law stays normal
         return Prediction(loo.mean, loo.sd, law)
     sd = latent_sd(loo.sd, noise)
     return Prediction(loo.mean, sd, NoisyLaw(law, noise / sd))  # type: ignore[arg-type]
@@ -112,8 +112,8 @@ def loo_scores(model: Model, *, threshold: float | None = None, law: Law | None 
     Returns
     -------
     Scores
-        Averages over the data are weighted, so that they approximate averages over the box. Of a model for which
-        high values are good, they are those of the negated values: "below" is then above.
+        Averages over the data are weighted, so that they approximate averages over the box. If high values are good,
+        they are scores of the negated values: "below" then means above.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def test_scores(
     return replace(_scores(prediction, y, t, p, None, tail, y_low, None), threshold=sign * t)
 
 
-# The name begins with "test", and pytest would collect it wherever it is imported.
+# Otherwise pytest would collect it because of its name.
 test_scores.__test__ = False  # type: ignore[attr-defined]
 
 
@@ -220,7 +220,7 @@ def _scores(
     y_tail: FloatArray,
     tail_weights: FloatArray | None,
 ) -> Scores:
-    """Scores from points that stand for the box, and from points that stand for its part below t."""
+    """Scores from points that represent the box, and from points that represent its part below t."""
     predicted = predicted_probability(prediction, threshold, weights)
     n_below = int(np.count_nonzero(y_tail <= threshold))
     return Scores(

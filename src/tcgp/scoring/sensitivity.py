@@ -31,8 +31,8 @@ class Sensitivity:
     first : array of shape (d,)
         First-order Sobol' indices: the share of the variance that the parameter explains alone.
     total : array of shape (d,)
-        Total Sobol' indices: the share that is lost if the parameter is held, interactions included. A parameter with
-        a total index of 0 has no effect.
+        Total Sobol' indices: the share that involves the parameter, interactions included. With a total index of 0 it
+        has no effect.
     """
 
     names: tuple[str, ...]
@@ -53,8 +53,8 @@ class Sensitivity:
 def sensitivity(model: Model, bounds: object = None, *, n: int = 1024, rng: RandomState = 0) -> Sensitivity:
     """Sobol' indices of the mean of a model: which parameters matter.
 
-    The parameters vary independently, each uniformly over its range (on a logarithmic scale where it has one). The
-    indices are those of the model's mean, and as good as the model; they are estimated by `scipy.stats.sobol_indices`.
+    The parameters vary independently, each uniformly over its range, on its scale. The indices are those of the model's
+    mean, so they are as good as the model. They are estimated by `scipy.stats.sobol_indices`.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def sensitivity(model: Model, bounds: object = None, *, n: int = 1024, rng: Rand
 
 
 def _as_named(space: Space, known: Space) -> Space:
-    """The space with its parameters in the order of those of a model; refuse other parameters."""
+    """The space with its parameters in the order of the model; refuse other parameters."""
     if space.names is None or known.names is None:
         if len(space) != len(known):
             raise ValueError(f"bounds must have the {len(known)} parameters of the model, got {len(space)}")
@@ -133,7 +133,7 @@ def indices(fun: Any, d: int, n: int, rng: RandomState) -> tuple[FloatArray, Flo
         constant = constant or bool(np.ptp(found) <= 1e-12 * np.abs(found).max())
         return found
 
-    if d == 1:  # a single parameter explains everything, and SciPy stumbles over it
+    if d == 1:  # a single parameter explains everything; SciPy fails for it
         varies = float(np.ptp(fun(np.linspace(0.0, 1.0, n)[None])) > 0.0)
         return np.array([varies]), np.array([varies])
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -1,4 +1,4 @@
-"""A tail-calibrated generation node in an experiment of Ax, saved and loaded on the way.
+"""A tail-calibrated generation node in an Ax experiment, which is saved and reloaded halfway.
 
 python examples/ax_node.py
 """

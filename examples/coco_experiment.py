@@ -1,4 +1,4 @@
-"""An experiment on COCO's bbob suite: small, to show how.
+"""A small experiment on COCO's bbob suite.
 
 python examples/coco_experiment.py [--budget 40] [--functions 1,8,15] [--dimension 2] [--folder FOLDER]
 """
@@ -25,7 +25,7 @@ def main() -> None:
     parser.add_argument("--budget", type=int, default=40)
     parser.add_argument("--functions", default="1,8,15")
     parser.add_argument("--dimension", type=int, default=2)
-    parser.add_argument("--folder", default=None, help="where the data go; a temporary folder by default")
+    parser.add_argument("--folder", default=None, help="for the data; a temporary folder by default")
     parser.add_argument("--figure", type=pathlib.Path, default=None)
     args = parser.parse_args()
     figure = args.figure and args.figure.resolve()

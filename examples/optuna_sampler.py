@@ -1,4 +1,4 @@
-"""Tail-calibrated optimization inside Optuna: several processes may run this on one study.
+"""Tail-calibrated optimization in Optuna. Several processes may work on one study.
 
 python examples/optuna_sampler.py                                    (in memory)
 python examples/optuna_sampler.py --storage sqlite:///example.db     (start it twice, or stop and repeat)

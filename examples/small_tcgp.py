@@ -1,13 +1,12 @@
-"""tcGP to read: Bayesian optimization with a Gaussian process that is calibrated where it matters.
+"""A small tcGP to read: Bayesian optimization with a Gaussian process calibrated for low values.
 
 This is the method of Pion and Vazquez, "Goal-Oriented Lower-Tail Calibration of Gaussian Processes for Bayesian
 Optimization" (ICML 2026), as the paper states it, with NumPy and SciPy alone. Names and equations are those of the
-paper. The library does the same faster, and with care for what this file leaves out: constraints, failures, mixed
-spaces, lost digits.
+paper. The library is faster and handles what this file leaves out: constraints, failures, mixed spaces, rounding.
 
     python examples/small_tcgp.py
 
-minimizes the Goldstein-Price function, whose least value is 3, by 80 evaluations.
+minimizes the Goldstein-Price function, whose minimum is 3, with 80 evaluations.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ from scipy.special import gamma as gamma_function
 from scipy.special import gammaincc
 from scipy.stats import gaussian_kde
 
-BETA, LAMBDA = (0.1, 10.0), (5e-3, 10.0)  # where the law is sought, Appendix F of the paper
-DELTA, P_MIN = 0.05, 0.015  # the threshold: a quantile of the data, and the least probability to lie below it
+BETA, LAMBDA = (0.1, 10.0), (5e-3, 10.0)  # ranges of the search, Appendix F of the paper
+DELTA, P_MIN = 0.05, 0.015  # of the threshold: quantile level, and smallest probability below it
 LENGTHSCALES = (0.02, 20.0)  # in units of the box
-NUGGET = 1e-10  # relative to the variance: it keeps rounding from making K indefinite
+NUGGET = 1e-10  # relative to the variance: keeps K positive definite despite rounding
 
 
 # ---- 1. A Gaussian process: constant mean, Matérn covariance of order 5/2, maximum likelihood -----------------------
@@ -62,7 +61,7 @@ def matern(x: np.ndarray, y: np.ndarray, rho: np.ndarray) -> np.ndarray:
 
 
 def condition(X: np.ndarray, Z: np.ndarray, rho: np.ndarray) -> GP:
-    """The process with these lengthscales; m0 and sigma that maximize the likelihood have closed forms."""
+    """The process with these lengthscales, and m0 and sigma of maximum likelihood in closed form."""
     factor = cho_factor(matern(X, X, rho) + NUGGET * np.eye(len(Z)), lower=True)
     ones = cho_solve(factor, np.ones(len(Z)))
     m0 = ones @ Z / ones.sum()
@@ -71,7 +70,7 @@ def condition(X: np.ndarray, Z: np.ndarray, rho: np.ndarray) -> GP:
 
 
 def negative_log_likelihood(log_rho: np.ndarray, X: np.ndarray, Z: np.ndarray) -> tuple[float, np.ndarray]:
-    """n/2 log sigma² + 1/2 log det K, and its gradient by the logarithms of the lengthscales."""
+    """n/2 log sigma² + 1/2 log det K, and its gradient with respect to log lengthscales."""
     gp = condition(X, Z, np.exp(log_rho))
     value = len(Z) * np.log(gp.sigma) + np.log(np.diag(gp.factor[0])).sum()
     inner = cho_solve(gp.factor, np.eye(len(Z))) - np.outer(gp.a, gp.a) / gp.sigma**2
@@ -82,7 +81,7 @@ def negative_log_likelihood(log_rho: np.ndarray, X: np.ndarray, Z: np.ndarray) -
 
 
 def fit(X: np.ndarray, Z: np.ndarray, starts: np.ndarray) -> GP:
-    """The process of greatest likelihood, found from several starts."""
+    """The process of maximum likelihood, from several starts."""
     bounds = [np.log(LENGTHSCALES)] * X.shape[1]
     found = [
         descend(negative_log_likelihood, start, (X, Z), "L-BFGS-B", jac=True, bounds=bounds)
@@ -117,7 +116,7 @@ def design_weights(X: np.ndarray) -> np.ndarray:
 
 
 def discrepancy(beta: float, lam: float, t: float, gp: GP, w: np.ndarray) -> float:
-    """J(β, λ): how far predictions left out are from being calibrated below t.
+    """J(β, λ): how far leave-one-out predictions are from being calibrated below t.
 
     It is the largest distance, over u in [0, 1], between G(u), the weighted share of values below t whose U is at most
     u, and κ u, where κ is the predicted probability of values below t over their frequency. G is a step function, and
@@ -137,7 +136,7 @@ def discrepancy(beta: float, lam: float, t: float, gp: GP, w: np.ndarray) -> flo
 
 
 def calibrate(t: float, gp: GP, w: np.ndarray, rng: np.random.Generator) -> tuple[float, float]:
-    """(β*, λ*) of least J: the best of 900 random candidates, refined by Nelder-Mead."""
+    """(β*, λ*) with the smallest J: the best of 900 random candidates, refined by Nelder-Mead."""
     candidates = rng.uniform(*np.transpose([BETA, LAMBDA]), (900, 2))
     start = min(candidates, key=lambda p: discrepancy(*p, t, gp, w))
     found = descend(lambda p: discrepancy(*p, t, gp, w), start, method="Nelder-Mead", bounds=[BETA, LAMBDA])
@@ -145,7 +144,7 @@ def calibrate(t: float, gp: GP, w: np.ndarray, rng: np.random.Generator) -> tupl
 
 
 def threshold(Z: np.ndarray, w: np.ndarray, previous: float | None) -> float:
-    """t_n: the quantile of the data, unless so few of them lie below it that there is nothing to calibrate on."""
+    """t_n: the quantile of the data, or the last threshold if too little weight lies below the quantile."""
     q = float(np.quantile(Z, DELTA))
     return q if previous is None or w[q >= Z].sum() >= P_MIN else previous
 
@@ -154,7 +153,7 @@ def threshold(Z: np.ndarray, w: np.ndarray, previous: float | None) -> float:
 
 
 def propose(gp: GP, beta: float, lam: float, rng: np.random.Generator) -> np.ndarray:
-    """The point of greatest expected improvement: the best of many, and gradient ascent from the best few."""
+    """The point of maximum expected improvement: gradient ascent from the best of many candidates."""
 
     def loss(x: np.ndarray) -> np.ndarray:
         mean, sd = gp.predict(np.atleast_2d(x))
@@ -174,7 +173,7 @@ def propose(gp: GP, beta: float, lam: float, rng: np.random.Generator) -> np.nda
 def minimize(
     fun: Callable[[np.ndarray], float], bounds: np.ndarray, budget: int, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """All points and their values: 10 d uniform points first, then those that tcGP proposes."""
+    """All points and their values: 10 d uniform points, then those proposed by tcGP."""
     rng, (low, high) = np.random.default_rng(seed), np.transpose(bounds)
     X = rng.random((10 * len(low), len(low)))
     Z = np.array([fun(low + (high - low) * x) for x in X])
@@ -189,7 +188,7 @@ def minimize(
 
 
 def goldstein_price(x: np.ndarray) -> float:
-    """A function of two variables that spans six orders of magnitude; its least value is 3, at (0, -1)."""
+    """A function of two variables that spans six orders of magnitude, with minimum 3 at (0, -1)."""
     a, b = x
     one = 1 + (a + b + 1) ** 2 * (19 - 14 * a + 3 * a**2 - 14 * b + 6 * a * b + 3 * b**2)
     two = 30 + (2 * a - 3 * b) ** 2 * (18 - 32 * a + 12 * a**2 + 48 * b - 36 * a * b + 27 * b**2)
@@ -198,4 +197,4 @@ def goldstein_price(x: np.ndarray) -> float:
 
 if __name__ == "__main__":
     points, values = minimize(goldstein_price, np.array([[-2.0, 2.0], [-2.0, 2.0]]), budget=80)
-    print(f"least value {values.min():.4f} at {np.round(points[values.argmin()], 3)}")
+    print(f"minimum {values.min():.4f} at {np.round(points[values.argmin()], 3)}")

@@ -1,10 +1,10 @@
-"""Does everything that an extra installs have a wheel on each platform, so that no compiler is needed?
+"""Check that everything that the extras install has a wheel on each platform, so that no compiler is needed.
 
 .venv/bin/python tools/check_wheels.py [--extras plot,test] [--platforms linux-arm64,windows]
 
-pip resolves the core and the extras for the running Python. Each package found, in the version found, must then have
-a wheel for each platform; what only other platforms need (environment markers) is added. Wheels pass through pip's
-cache, some 300 MB a platform. The exit status is 1 if one is missing.
+pip resolves the core and the extras for the running Python. Each package must then have a wheel of this version for
+each platform; packages that only other platforms need (environment markers) are added. pip's cache grows by about
+300 MB per platform. The exit status is 1 if a wheel is missing.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from packaging.utils import canonicalize_name
 
 PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
 
-# torch: its CPU builds come from an index of its own for most platforms, and the build that pip finds elsewhere
-# brings gigabytes of CUDA. It publishes wheels for all of the platforms below but macOS on x86-64.
+# torch: for most platforms its CPU builds are on an index of its own, and other builds need gigabytes of CUDA. It has
+# wheels for all platforms below except macOS on x86-64.
 EXCLUDED = {"torch"}
 
 

@@ -1,10 +1,10 @@
-"""Which files of the package know what an objective is, of those that need not?
+"""Count the files of the package that mention objectives although they need not.
 
     python tools/count_objectives.py
 
-An objective and a limit are quantities alike. They part where the user says what is wanted (goals, settings, and the
-doors: the command, hosts, programs, `minimize`), where a criterion weighs them, and where somebody looks (fronts,
-results, reports, pictures). All other files that mention the word are printed, with the number of lines that do.
+Objectives and limits are both quantities. They differ only where the user names them (goals, settings, the command,
+integrations, programs, `minimize`), in criteria, and in results (fronts, reports, pictures). All other files that
+mention the word are printed, with the number of lines.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DOORS = ("cli/", "integrations/", "programs/", "running/", "optimizer/optimizer.
 
 
 def knowing() -> dict[str, int]:
-    """Lines that mention objectives, by file, of the files that need not."""
+    """Numbers of lines that mention objectives, by file."""
     counts = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE).as_posix()

@@ -1,9 +1,9 @@
-"""The moving picture of the README: a report that fills in, as a GIF.
+"""Draw the moving picture of the README: a report that fills in, as a GIF.
 
 python tools/moving_picture.py [docs/images/run.gif]
 
-Runs the first example of the README, draws its report after every other evaluation in a headless Chromium, and puts
-the pictures together. Needs what `make test` installs, and Chromium (`make browser`).
+Runs the first example of the README and draws its report after every other evaluation in a headless Chromium.
+Needs what `make test` installs, and Chromium (`make browser`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def main() -> None:
             page.wait_for_timeout(300)
             frames.append(Image.open(io.BytesIO(page.screenshot())).convert("RGB").resize(SHOWN))
         browser.close()
-    palette = frames[-1].quantize(COLOURS)  # one for all: what does not change takes no bytes
+    palette = frames[-1].quantize(COLOURS)  # one for all: unchanged parts take no bytes
     pictures = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
     durations = [MILLISECONDS] * (len(pictures) - 1) + [LAST]
     pictures[0].save(
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def reports(folder: Path):
-    """Reports of the run of the README's first example, after more and more evaluations."""
+    """Reports of the README's first example, after more and more evaluations."""
     block = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)[1]
     namespace: dict[str, object] = {}
     exec(block.split("result =")[0], namespace)  # the function, its parameters and limits

@@ -1,11 +1,10 @@
-"""Put a release on a package index, and try it as its users will: one command, after `make test`.
+"""Publish a release on a package index and try it as users will, after `make test`.
 
 python tools/publish.py [--upload-url URL --index-url URL] [--yes]
 
 Versions, changelog and tag must agree, and nothing may be uncommitted. Wheel and sdist are built, checked and uploaded
-by twine, which asks for the token. Then the package is installed by its name into an empty environment, where the smoke
-test and the demo run. Without URLs it is the public index; with them any other, for instance a local one to practise
-on:
+by twine, which asks for the token. Then the package is installed by name into an empty environment, where the smoke
+test and the demo run. The default is the public index; URLs name another one, such as a local one for a rehearsal:
 
     pypi-server run -p 8080 -a . -P . /tmp/index &
     export TWINE_USERNAME=x TWINE_PASSWORD=x

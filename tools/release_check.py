@@ -1,10 +1,10 @@
-"""The last step before a release: build, install in fresh environments with pip, and try what was installed.
+"""Before a release: build, install into fresh environments with pip, and try the installed package.
 
 python tools/release_check.py [--pythons 3.11,3.13] [--extras plot,optuna,sklearn]
 
-For each Python that is found: the wheel alone, the wheel with the oldest NumPy and SciPy that it allows (where they
-have wheels for that Python), and the wheel with each extra. The sdist is installed once. It takes a minute or two for
-each Python; the exit status is 1 if something did not work.
+For each Python found: the wheel alone, the wheel with the oldest NumPy and SciPy allowed (if they have wheels for that
+Python), and the wheel with each extra. The sdist is installed once. It takes a minute or two per Python. The exit
+status is 1 if anything failed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A few seconds with an installed tcgp: does the core work, and each extra that is named?
+"""Smoke test of an installed tcgp and of the extras named, in a few seconds.
 
 python tools/smoke.py [plot] [experiments] [optuna] [botorch] [sklearn] [ax] [gest] [openmdao] [mcp] [coco]
 """

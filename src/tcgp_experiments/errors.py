@@ -1,4 +1,4 @@
-"""What can be wrong with an experiment before or while it runs, in one sentence."""
+"""Errors of experiments that the user can fix."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ __all__ = ["ExperimentError", "require"]
 
 
 class ExperimentError(Exception):
-    """Something that the user can fix; the message says how."""
+    """An error that the user can fix; the message says how."""
 
 
 def require(module: str, need: str, packages: str) -> Any:
-    """Import an optional module, or say which packages bring it."""
+    """Import an optional module, or say which packages have it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Several objectives, all to be minimized: what dominates what, volumes, and the choice of one compromise."""
+"""Several objectives, all minimized: dominance, volumes, and the choice of a compromise."""
 
 from tcgp.front.choice import choose, knee
 from tcgp.front.dominance import non_dominated

@@ -8,17 +8,13 @@ from tcgp._typing import FloatArray
 
 __all__ = ["choose", "knee"]
 
-TIE = 1e-6  # weight of the sum, which decides between points that are equal otherwise
+TIE = 1e-6  # weight of the sum, which breaks ties
 
 
 def knee(front: FloatArray) -> int:
-    """Row of the point that lies farthest below the plane through the ends of the front.
+    """Row of the front, (k, m), that lies farthest below the plane through its ends.
 
-    To go on from there in either direction costs more than it gains, each objective in units of its range on the front.
-
-    Parameters
-    ----------
-    front : array of shape (k, m)
+    From there, moving in either direction costs more than it gains, in units of the ranges of the objectives.
 
     Examples
     --------
@@ -33,8 +29,8 @@ def knee(front: FloatArray) -> int:
 def choose(front: FloatArray, weights: FloatArray) -> int:
     """Row of the point whose largest weighted distance from the best values is smallest.
 
-    Distances are in units of the range of each objective on the front. Every point of a front, also of one that is not
-    convex, is the choice for some weights; with all weight on one objective it is the best point of that one.
+    Distances are in units of the range of each objective on the front. Every point of a front, convex or not, is chosen
+    by some weights. With all weight on one objective, it is the best point of that objective.
 
     Parameters
     ----------

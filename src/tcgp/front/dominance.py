@@ -1,4 +1,4 @@
-"""Which points of several objectives are dominated by others."""
+"""Dominance between points with several objectives."""
 
 from __future__ import annotations
 
@@ -10,15 +10,9 @@ __all__ = ["non_dominated"]
 
 
 def non_dominated(Y: FloatArray) -> BoolArray:
-    """Whether no other row is at least as low in all objectives and lower in one; of equal rows the first counts.
+    """Which rows of Y, (n, m), are not dominated: no other row is as low in all objectives and lower in one.
 
-    Parameters
-    ----------
-    Y : array of shape (n, m)
-
-    Returns
-    -------
-    array of bool of shape (n,)
+    Of equal rows, only the first counts.
 
     Examples
     --------
@@ -29,7 +23,7 @@ def non_dominated(Y: FloatArray) -> BoolArray:
     """
     kept = np.zeros(len(Y), dtype=bool)
     front = np.empty((0, Y.shape[1]))
-    # In lexicographic order no row is dominated by a later one.
+    # In lexicographic order, no row is dominated by a later one.
     for i in np.lexsort((np.arange(len(Y)), *Y.T[::-1])):
         if not (front <= Y[i]).all(axis=1).any():
             kept[i] = True

@@ -1,4 +1,4 @@
-"""Volumes of several objectives: the part that a front dominates, and boxes that fill the part that it does not."""
+"""Volumes for several objectives: the volume that a front dominates, and boxes that fill the rest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tcgp.front.dominance import non_dominated
 
 __all__ = ["boxes", "hypervolume", "reference_point"]
 
-# How far beyond the worst values of the front the reference lies, as a share of their range.
+# Distance of the reference from the worst values of the front, as a share of their range.
 MARGIN = 0.1
 
 Side = tuple[float, float]
@@ -22,8 +22,8 @@ Box = tuple[Side, ...]
 def reference_point(front: FloatArray, data: FloatArray) -> FloatArray:
     """The point up to which volumes count: a tenth of the front's range beyond its worst values.
 
-    An objective in which the front does not vary has the worst of all data there; where these do not vary either, any
-    larger value will do.
+    If the front does not vary in an objective, the worst value of all data is used, or a larger one if these do not
+    vary either.
 
     Parameters
     ----------
@@ -50,13 +50,7 @@ def reference_point(front: FloatArray, data: FloatArray) -> FloatArray:
 
 
 def hypervolume(Y: FloatArray, reference: FloatArray) -> float:
-    """Volume of what the rows dominate, up to the reference.
-
-    Parameters
-    ----------
-    Y : array of shape (n, m)
-        Of two or more objectives.
-    reference : array of shape (m,)
+    """Volume that the rows of Y, (n, m) with m >= 2, dominate up to the reference, (m,).
 
     Examples
     --------
@@ -79,9 +73,9 @@ def hypervolume(Y: FloatArray, reference: FloatArray) -> float:
 
 
 def boxes(front: FloatArray, reference: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Boxes ``(lower, upper]`` that fill what no row of the front dominates, up to the reference.
+    """Boxes ``(lower, upper]`` that fill the part that no row of the front dominates, up to the reference.
 
-    With k rows they are k + 1 for two objectives, and 2 k + 1 for three [1]_.
+    For k rows there are k + 1 boxes with two objectives, and 2 k + 1 with three [1]_.
 
     Parameters
     ----------
@@ -117,7 +111,7 @@ def boxes(front: FloatArray, reference: FloatArray) -> tuple[FloatArray, FloatAr
 
 
 def _boxes(points: Sequence[Sequence[float]], reference: Sequence[float]) -> set[Box]:
-    """The boxes, by a sweep along the last objective: one lasts until a point takes a part of it away."""
+    """The boxes, by a sweep along the last objective: a box lasts until a point dominates a part of it."""
     if len(reference) == 2:
         return _strips(points, reference)
     done: set[Box] = set()

@@ -1,4 +1,4 @@
-"""What the paper's text says of its results, each sentence with the comparisons that would bear it out."""
+"""Claims of the paper's text, each with the comparisons that would support it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Check:
     ----------
     problem : str
     a, b : tuple of str
-        Labels; of several, the one with the smallest average stands for all.
+        Labels; of several, the one with the smallest average counts.
     relation : {"lower", "similar", "different", "not higher"}
-        What is claimed of a next to b.
+        The claimed relation of a to b.
     metric : str
         ``"p_mn"``, ``"twcrps"``, ``"occurrence"``, ``"tks_pit"`` or ``"seconds"``.
     at : float or str
@@ -41,7 +41,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper, in our words, and the checks that it comes to.
+    """A sentence of the paper, in our words, and the checks for it.
 
     Attributes
     ----------

@@ -19,7 +19,7 @@ PEER = "peer:"
 # The libraries that `tcgp_experiments.run.peers` can run.
 PEER_NAMES = ("botorch", "optuna", "skopt", "smt", "egobox", "trego", "hebo")
 
-# Options that came later, with the value that changes nothing: results made before them stay valid.
+# Options added later, with the value that changes nothing, so that older results stay valid.
 LATER = {"selection": "ml", "shortest": 0.1, "longest": 1e3, "least": 0, "as_published": False}
 
 
@@ -35,8 +35,7 @@ class Method:
     name : str
         A method of `tcgp.fit_model`, or ``"peer:"`` and the name of another library.
     options : tuple of (str, value)
-        Options that differ from the defaults of the method, sorted: so that equal computations have equal
-        results files.
+        Options that differ from the defaults of the method, sorted, so that equal computations have equal files.
     """
 
     label: str
@@ -83,11 +82,11 @@ class Method:
 
     @property
     def choices(self) -> Choices:
-        """The choices that go with the options: the paper's, or ours."""
+        """The choices for these options: the paper's, or ours."""
         return choices_of(dict(self.options))
 
     def as_published(self) -> Method:
-        """The method with every choice as in the paper; a method that the paper does not have stays as it is."""
+        """The method with every choice as in the paper; methods not in the paper are unchanged."""
         if "as_published" not in _defaults(self.name):
             return self
         return Method(self.label, self.name, {**dict(self.options), "as_published": True})

@@ -1,4 +1,4 @@
-"""Every experiment of the paper, by name: what is run, on what, and which figure or table it makes.
+"""Every experiment of the paper, by name: what is run, on which problems, and for which figure or table.
 
 A new experiment is a new entry of `PLANS`.
 """
@@ -39,9 +39,9 @@ class CalibrationPlan:
         What it reproduces in the paper.
     problems : tuple of str
     rows : tuple of Row
-        A method, and the level of the quantile of the data below which it is scored.
+        Methods, each with the quantile level below which it is scored.
     rows_name : str
-        What the rows are, in the path of the results.
+        Name of the rows in the path of the results.
     metrics : tuple of str
         The scores that are shown.
     replicates : int
@@ -61,7 +61,7 @@ class CalibrationPlan:
     as_published: bool = False
 
     def tasks(self) -> Iterator[FixedTask]:
-        """Pieces of work, a replicate of everything before the next."""
+        """Tasks, one replicate of everything after the other."""
         for replicate in range(self.replicates):
             for problem in self.problems:
                 yield FixedTask(problem, replicate, self.rows, self.rows_name)
@@ -73,7 +73,7 @@ class CalibrationPlan:
 
     @property
     def command(self) -> str:
-        """What ``tcgp experiment run`` is given for it."""
+        """Its arguments of ``tcgp experiment run``."""
         return f"{self.name} --as-published" if self.as_published else self.name
 
 
@@ -94,14 +94,14 @@ class OptimizationPlan:
     replicates : int
         Runs for each problem and method.
     diagnostics : bool
-        Whether the models are scored on test sets along the run.
+        Whether the models are scored on test sets during the run.
     layout : {"levels", "calibration", "targets", "seconds"}
         Figure to draw: p_mn alone; with the calibration scores; with the share of runs that reach the target;
         or the seconds per iteration.
     as_published : bool
         Whether every choice is the paper's.
     maximizer : {"multistart", "smc"}
-        How the criterion is maximized; peers have their own way.
+        How the criterion is maximized; peers have their own maximizers.
     """
 
     name: str
@@ -118,7 +118,7 @@ class OptimizationPlan:
     maximizer: str = "multistart"
 
     def tasks(self) -> Iterator[RunTask]:
-        """Pieces of work, a replicate of everything before the next."""
+        """Tasks, one replicate of everything after the other."""
         for replicate in range(self.replicates):
             for problem in self.problems:
                 for method in self.methods:
@@ -138,7 +138,7 @@ class OptimizationPlan:
 
     @property
     def command(self) -> str:
-        """What ``tcgp experiment run`` is given for it."""
+        """Its arguments of ``tcgp experiment run``."""
         flags = " --as-published" if self.as_published else ""
         usual = PAPER.maximizer if self.as_published else "multistart"
         return f"{self.name}{flags}" + ("" if self.maximizer == usual else f" --maximizer {self.maximizer}")
@@ -163,7 +163,7 @@ class PicturePlan:
 
     @property
     def command(self) -> str:
-        """What ``tcgp experiment run`` is given for it."""
+        """Its arguments of ``tcgp experiment run``."""
         return self.name
 
 
@@ -188,9 +188,8 @@ TEN_FUNCTIONS = (
 
 LEVELS = (0.25, 0.1, 0.05)
 
-# Level-set probability that counts as reaching the target: a run has reached it once p_mn is at most this. The
-# paper does not give its targets. These are ours, chosen among powers of ten from single runs of GP, tcGP and
-# reGP so that some of them succeed within 100 iterations and some do not.
+# A run reaches the target once p_mn is at most this. The paper does not give its targets. These are powers of ten,
+# chosen from single runs of GP, tcGP and reGP so that some succeed within 100 iterations and some do not.
 TARGETS = {
     "goldstein-price": 1e-5,
     "dixon-price4": 1e-5,
@@ -347,25 +346,24 @@ def get(
     as_published: bool = False,
     maximizer: str | None = None,
 ) -> Plan:
-    """The plan of that name, with what the caller wants otherwise.
+    """The plan of that name, with changes.
 
     Parameters
     ----------
     name : str
         A key of `PLANS`.
     replicates, iterations : int, optional
-        Other numbers than the plan's.
+        Replace the plan's numbers.
     problems : tuple of str, optional
-        Other problems: any that `tcgp_experiments.run.problems.get` knows.
+        Replace the plan's problems: any that `tcgp_experiments.run.problems.get` knows.
     methods : tuple of str, optional
-        Other methods: labels of the plan's own, names of `tcgp.fit_model` with options as in
-        ``"tcgp:delta=0.1"``, or peers such as ``"peer:botorch"``. A leading ``"+"`` in the first keeps the
-        plan's own methods beside them.
+        Replace the plan's methods: its labels, names of `tcgp.fit_model` with options as in ``"tcgp:delta=0.1"``, or
+        peers such as ``"peer:botorch"``. If the first begins with ``"+"``, they are added to the plan's methods.
     as_published : bool
-        Every choice as in the paper, for the methods that the paper has. Results are kept apart from others.
+        Every choice as in the paper, for the methods in the paper. Results are stored separately.
     maximizer : {"multistart", "smc"}, optional
-        How the criterion of optimization runs is maximized: by default as the paper does with ``as_published``, else by
-        multistart.
+        How the criterion of optimization runs is maximized: as in the paper with ``as_published``, otherwise by
+        multistart by default.
 
     Returns
     -------
@@ -404,13 +402,13 @@ def get(
 
 
 def _rows_as_published(plan: CalibrationPlan) -> CalibrationPlan:
-    """The plan of a table with every choice as in the paper; its results have a place of their own."""
+    """The plan of a table with every choice as in the paper; its results are stored separately."""
     rows = tuple(Row(row.level, row.method.as_published()) for row in plan.rows)
     return replace(plan, rows=rows, rows_name=f"{plan.rows_name}{_MARK}", as_published=True)
 
 
 def _chosen_methods(plan: OptimizationPlan, texts: tuple[str, ...]) -> tuple[Method, ...]:
-    """Methods named by the user; those of the plan first if the user adds to them."""
+    """Methods named by the user, after those of the plan if the user adds to them."""
     own = {method.label: method for method in plan.methods}
     added = texts[0].startswith("+")
     texts = (texts[0].lstrip("+"), *texts[1:])

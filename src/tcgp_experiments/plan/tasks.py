@@ -1,4 +1,4 @@
-"""One piece of an experiment: what it computes, where its result lies, and whether a stored result will do.
+"""Tasks of an experiment: what they compute, where results are stored, and whether a stored result suffices.
 
 A task is plain data and can be sent to another process; `tcgp_experiments.run.dispatch` computes it.
 """
@@ -34,7 +34,7 @@ class FixedTask:
     replicate : int
     rows : tuple of Row
     rows_name : str
-        What the rows are, for the path.
+        Name of the rows, for the path.
     """
 
     points_per_dimension: ClassVar[int] = 30
@@ -46,7 +46,7 @@ class FixedTask:
 
     @property
     def path(self) -> str:
-        """Where the result lies in the directory of results: by what is computed, not for which plan."""
+        """Path in the directory of results, which depends on what is computed and not on the plan."""
         return f"fixed/{self.problem}/{self.rows_name}/{self.replicate:04d}.json"
 
     @property
@@ -56,7 +56,7 @@ class FixedTask:
 
     @property
     def spec(self) -> dict[str, Any]:
-        """What a stored result must say of itself to be a result of this task."""
+        """The record that a stored result of this task must have."""
         rows = [
             {"level": row.level, "method": row.method.name, "options": row.method.settings}
             for row in self.rows
@@ -89,7 +89,7 @@ class RunTask:
     criterion : {"ei", "lcb"}
     iterations : int
     diagnostics : bool
-        Whether the models are scored on test sets along the run.
+        Whether the models are scored on test sets during the run.
     maximizer : {"multistart", "smc"}
         How the criterion is maximized.
     """
@@ -106,7 +106,7 @@ class RunTask:
 
     @property
     def path(self) -> str:
-        """Where the result lies in the directory of results: by what is computed, not for which plan."""
+        """Path in the directory of results, which depends on what is computed and not on the plan."""
         problem = self.problem.replace(":", "-")
         return f"runs/{problem}/{self._criterion}/{self.method.slug}/{self.replicate:04d}.json"
 
@@ -122,7 +122,7 @@ class RunTask:
 
     @property
     def spec(self) -> dict[str, Any]:
-        """What a stored result must say of itself to be a result of this task."""
+        """The record that a stored result of this task must have."""
         return {
             "kind": "run",
             "problem": self.problem,
@@ -131,7 +131,7 @@ class RunTask:
             "method": self.method.name,
             "options": self.method.settings,
             "criterion": self.criterion,
-            # Results made before there was a choice stay valid.
+            # Older results, made before there was a choice, stay valid.
             **({} if self.maximizer == "multistart" else {"maximizer": self.maximizer}),
         }
 

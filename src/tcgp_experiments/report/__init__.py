@@ -1,1 +1,1 @@
-"""What came out: tables, figures and pages next to what the paper says, and BBOB runs for COCO."""
+"""Results: tables, figures and pages compared with the paper, and BBOB runs for COCO."""

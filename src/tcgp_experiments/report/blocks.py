@@ -131,7 +131,7 @@ class Page:
     tables: dict[str, str] = field(default_factory=dict)
 
     def markdown(self) -> str:
-        """The page as a Markdown file; pictures lie beside it."""
+        """The page as Markdown; its pictures are separate files."""
         return "\n\n".join([f"# {self.title}", *(block.markdown() for block in self.blocks)]) + "\n"
 
     def files(self) -> dict[str, bytes]:
@@ -157,7 +157,7 @@ section { border-top: 2px solid #222; margin-top: 3rem }
 
 
 def to_html(pages: Sequence[Page], title: str) -> str:
-    """All pages in one file that needs no other."""
+    """All pages in one self-contained file."""
     links = "".join(f'<a href="#{page.name}">{html.escape(page.name)}</a>' for page in pages)
     sections = "".join(
         f'<section id="{page.name}"><h1>{html.escape(page.title)}</h1>'

@@ -1,7 +1,7 @@
-"""Runs on BBOB functions, handed over to COCO's post-processing.
+"""Export runs on BBOB functions for COCO's post-processing.
 
-A run keeps the points it evaluated; `export` evaluates them once more under COCO's own logger, so that its
-files know of no evaluation but the run's, and no worker needs to write them.
+A run keeps the points it evaluated. `export` evaluates them again under COCO's own logger, so that its files contain
+exactly the evaluations of the run, and no worker needs to write them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def export(plans: Sequence[Plan], store: Store, output: str | os.PathLike[str]) 
     plans : sequence of plans
     store : Store
     output : path
-        Directory; each method gets one of its own inside.
+        Directory, with a subdirectory for each method.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def _export_method(slug: str, results: Sequence[dict[str, Any]], output: Path) -
     if directory.exists():
         raise ExperimentError(f"{str(directory)!r} exists already: remove it, or choose another --output")
     output.mkdir(parents=True, exist_ok=True)
-    # COCO puts its own folder name in front of the path it is given, unless it is told otherwise.
+    # By default COCO puts its own folder name in front of the path.
     observer = cocoex().Observer(
         "bbob", {"outer_folder": str(output.resolve()), "result_folder": slug, "algorithm_name": slug}
     )

@@ -29,7 +29,7 @@ class Curves:
     n : (k + 1,) array
         Numbers of evaluations, from the initial design on.
     replicates : list of int
-        Those that are there.
+        The available ones.
     log10_p : (r, k + 1) array
         log10 of p_mn.
     best : (r, k + 1) array
@@ -76,7 +76,7 @@ class Curves:
 
 
 def curves_of(plan: OptimizationPlan, store: Store) -> dict[str, list[Curves]]:
-    """Curves of a plan from the results that are there: for each problem, its methods in order."""
+    """Curves of a plan from the available results: for each problem, its methods in order."""
     found: dict[str, list[Curves]] = {}
     for problem in plan.problems:
         for method in plan.methods:
@@ -92,7 +92,7 @@ def curves_of(plan: OptimizationPlan, store: Store) -> dict[str, list[Curves]]:
 
 
 def as_far_as_run(plan: Plan, store: Store) -> Plan:
-    """The plan with as many iterations as most of the stored runs have, its own number at most."""
+    """The plan with the number of iterations of most stored runs, at most its own."""
     if not isinstance(plan, OptimizationPlan):
         return plan
     results = map(store.load, replace(plan, iterations=1).tasks())
@@ -121,5 +121,5 @@ def _numbers(values: Sequence[float | None]) -> FloatArray:
 
 
 def _log10(values: Sequence[float | None]) -> FloatArray:
-    """Logarithms of probabilities; None is a probability too small to be found."""
+    """Logarithms of probabilities; None means too small to be found."""
     return np.nan_to_num(_numbers(values), nan=np.log10(FLOOR))

@@ -1,4 +1,4 @@
-"""Why some numbers of the paper's tables are not ours, as far as we know."""
+"""Why some of our numbers differ from the paper's tables, as far as we know."""
 
 from __future__ import annotations
 

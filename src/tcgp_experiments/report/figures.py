@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LAYOUTS", "draw", "picture"]
 
-# Colours that also the colour-blind can tell apart (Okabe and Ito); GP in black and tcGP in red as in the paper.
+# Colours for the colour-blind (Okabe and Ito); GP in black and tcGP in red as in the paper.
 FIXED_COLOURS = {
     "GP": "#000000",
     "tcGP": "#d7301f",
@@ -98,7 +98,7 @@ def _calibration(curves: Mapping[str, Sequence[Curves]], targets: Mapping[str, f
             ax.set(title=f"{METRIC_TITLES[score]} at m_n, median", xlabel="evaluations")
             if score != "tks_pit":
                 ax.set_yscale("log")
-                # A light tail gives scores of 1e-300: all that far below the others is "none".
+                # A light tail gives scores of 1e-300, which are not shown.
                 shown = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in ax.lines])
                 highest = float(np.nanmax(shown, initial=0.0))
                 if np.nanmin(shown, initial=np.inf) < FAINTEST_SCORE * highest:
@@ -138,7 +138,7 @@ def _coloured(methods: Sequence[Curves]) -> list[tuple[str, Curves]]:
 
 
 def _colours(labels: Sequence[str]) -> list[str]:
-    """Colours of known methods as always, of the others in turn."""
+    """Fixed colours for known methods, others in turn."""
     free = [c for c in OTHER_COLOURS if c not in {FIXED_COLOURS.get(label) for label in labels}]
     others = [label for label in labels if label not in FIXED_COLOURS]
     chosen = FIXED_COLOURS | {label: free[i % len(free)] for i, label in enumerate(others)}

@@ -1,4 +1,4 @@
-"""The page of optimization runs: figure, final levels, what the paper says of them, and what they cost."""
+"""The page of optimization runs: figure, final levels, claims of the paper, and costs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CAPTIONS = {
 
 
 def optimization_page(plan: OptimizationPlan, store: Store) -> Page:
-    """The page of a plan of optimization runs, from the results that are there.
+    """The page of a plan of optimization runs, from the available results.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def _final_table(methods: Sequence[Curves], target: float) -> Table:
 
 
 def _csv(curves: Mapping[str, Sequence[Curves]], targets: Mapping[str, float], plan: OptimizationPlan) -> str:
-    """Everything that the figure shows, as numbers."""
+    """The numbers of the figure."""
     scores: tuple[str, ...] = ("twcrps", "occurrence", "tks_pit") if plan.diagnostics else ()
     scores += tuple(f"{score}_t" for score in scores)
     header = ["problem", "method", "runs", "n", "log10_p_median", "log10_p_q10", "log10_p_q90", "reached"]
@@ -111,7 +111,7 @@ def _csv(curves: Mapping[str, Sequence[Curves]], targets: Mapping[str, float], p
 
 
 def _lookup(curves: Mapping[str, Sequence[Curves]], replicates: int) -> Lookup:
-    """Values by replicate, NaN where a run is not there."""
+    """Values by replicate, NaN for missing runs."""
     table = {(problem, curve.label): curve for problem, methods in curves.items() for curve in methods}
 
     def lookup(problem: str, label: str, check: Check) -> FloatArray | None:

@@ -13,7 +13,7 @@ from tcgp_experiments.arrays import FloatArray
 
 __all__ = ["Mean", "Paired", "band", "compare_pairs", "mean_of"]
 
-# Smaller than any probability that a run can reach; a zero estimate counts as this.
+# Smaller than any probability that a run can reach; zero estimates count as this.
 FLOOR = 1e-300
 
 
@@ -53,7 +53,7 @@ class Paired:
     Attributes
     ----------
     n : int
-        Replicates that both have.
+        Common replicates.
     log_ratio : float
         Median over replicates of log10(a / b): the effect, −1 if a is typically ten times smaller.
     wins : float
@@ -92,9 +92,9 @@ def compare_pairs(a: ArrayLike, b: ArrayLike) -> Paired:
     difference = np.log10(np.maximum(a[kept], FLOOR)) - np.log10(np.maximum(b[kept], FLOOR))
     if difference.size == 0:
         return Paired(0, float("nan"), float("nan"), 1.0)
-    # Two curves that are the same but for rounding are a tie.
+    # Curves that differ only by rounding are tied.
     difference = np.where(np.abs(difference) < 1e-9, 0.0, difference)
     wins = float(np.mean(difference < 0.0) + 0.5 * np.mean(difference == 0.0))
-    # Pratt's treatment keeps the ties in the ranking: dropping them would make few differences look certain.
+    # Pratt's treatment keeps ties in the ranking; dropping them would make a few differences look significant.
     p = float(stats.wilcoxon(difference, zero_method="pratt").pvalue) if difference.any() else 1.0
     return Paired(int(difference.size), float(np.median(difference)), wins, p)

@@ -1,4 +1,4 @@
-"""The page of a table: our numbers beside the published ones, and where they differ."""
+"""The page of a table: our numbers, the published ones, and where they differ."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ __all__ = ["Cell", "cells_of", "table_page"]
 
 PUBLISHED = {"table1": TABLE1, "table1-search": TABLE1, "table2": TABLE2}
 
-# Two standard errors of a difference of two means that have equal ones.
+# Two standard errors of a difference of two means with equal errors.
 LIMIT = 2.0 * math.sqrt(2.0)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table: our mean over data sets, and what the paper prints.
+    """A cell of a table: our mean over data sets, and the published number.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Cell:
 
     @property
     def distance(self) -> float:
-        """Difference beyond rounding, in our standard errors; NaN where there is nothing to compare."""
+        """Difference beyond rounding, in our standard errors; NaN if there is nothing to compare."""
         if self.printed is None or not self.ours.error > 0.0:
             return math.nan
         beyond = abs(self.ours.value - self.printed.value) - self.printed.rounding
@@ -60,12 +60,12 @@ class Cell:
 
     @property
     def agrees(self) -> bool:
-        """Whether the two means differ by less than 2 √2 standard errors, rounding of the printed one aside."""
+        """Whether the two means differ by less than 2 √2 standard errors, beyond rounding."""
         return bool(self.distance <= LIMIT)
 
 
 def cells_of(plan: CalibrationPlan, store: Store) -> list[Cell]:
-    """All cells of a table, from the data sets that are there."""
+    """All cells of a table, from the available data sets."""
     cells = []
     for problem in plan.problems:
         tasks = [task for task in plan.tasks() if task.problem == problem]
@@ -174,7 +174,7 @@ def _text(cell: Cell) -> str:
 
 
 def _differences(plan: CalibrationPlan, cells: Sequence[Cell]) -> list[Block]:
-    """A line for each cell that does not agree, under what explains it."""
+    """A line for each cell that does not agree, grouped by explanation."""
     groups: dict[str, list[str]] = {}
     for cell in cells:
         if cell.printed is not None and not math.isnan(cell.distance) and not cell.agrees:

@@ -1,4 +1,4 @@
-"""How fast the runs went, and what the whole paper would cost."""
+"""How fast the runs were, and how long the whole paper would take."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tcgp_experiments.run.store import Store
 __all__ = ["throughput_page"]
 
 REPLICATES = 100
-SAMPLE = 10  # results of each kind that are looked at
+SAMPLE = 10  # results of each kind that are used
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def _kinds(store: Store) -> list[_Kind]:
 
 
 def _sample(task: RunTask, store: Store) -> list[dict[str, Any]]:
-    """Results of the kind of a task; any number of iterations tells how fast they go."""
+    """Results of the kind of a task, with any number of iterations."""
     tasks = [replace(task, replicate=i, iterations=1, diagnostics=False) for i in range(SAMPLE)]
     return [result for result in map(store.load, tasks) if result is not None]
 

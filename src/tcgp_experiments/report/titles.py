@@ -1,4 +1,4 @@
-"""How problems, scores and thresholds are called in figures and tables."""
+"""Names of problems, scores and thresholds in figures and tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the data say of the paper's claims."""
+"""Verdicts on the paper's claims."""
 
 from __future__ import annotations
 

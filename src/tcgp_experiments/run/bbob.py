@@ -65,7 +65,7 @@ def bbob_problem(name: str) -> Problem:
     Returns
     -------
     Problem
-        Its minimum and minimizer are NaN: COCO does not tell them.
+        Its minimum and minimizer are NaN, because COCO does not provide them.
     """
     problem = open_bbob(name)
     bounds = np.column_stack([problem.lower_bounds, problem.upper_bounds])
@@ -99,9 +99,9 @@ def open_bbob(name: str) -> Any:
         problem = _suite(suite, function, dimension, instance).get_problem(0)
     except ExperimentError:
         raise
-    except Exception as error:  # COCO raises what it likes
+    except Exception as error:  # COCO may raise any exception
         raise ExperimentError(f"COCO has no function {name!r} ({error})") from error
-    # COCO replaces what it does not know by what it does.
+    # COCO replaces unknown functions by known ones.
     if problem.id != f"{suite}_f{function:03d}_i{instance:02d}_d{dimension:02d}":
         raise ExperimentError(f"COCO has no function {name!r}, and would give {problem.id} instead")
     return problem
@@ -114,7 +114,7 @@ def cocoex() -> Any:
 
 @functools.cache
 def _suite(suite: str, function: int, dimension: int, instance: int) -> Any:
-    """A suite of one function; kept, because a problem whose suite is gone brings down the interpreter."""
+    """A suite of one function; kept, because a problem without its suite crashes the interpreter."""
     options = f"dimensions:{dimension} function_indices:{function}"
     return cocoex().Suite(suite, f"instances:{instance}", options)
 

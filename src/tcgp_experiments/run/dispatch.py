@@ -1,4 +1,4 @@
-"""From a task to its result: the one place that knows which code computes which task."""
+"""Compute the result of a task."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Attempt", "attempt", "compute"]
 
 
 class Attempt(NamedTuple):
-    """A task that was tried in a worker: its result, or None and the reason, and the seconds it took."""
+    """The attempt at a task: its result, or None and the reason, and the seconds it took."""
 
     task: Task
     payload: dict[str, Any] | None
@@ -37,9 +37,9 @@ def _result(task: Task) -> dict[str, Any]:
 
 
 def attempt(task: Task) -> Attempt:
-    """Compute a task; an error is part of what comes back, so that the other tasks go on."""
+    """Compute a task; an error is returned, so that other tasks continue."""
     start = time.perf_counter()
-    # The library warns of what a user should know of one fit; thousands of fits would flood the screen.
+    # Warnings about single fits would flood the screen.
     logger = logging.getLogger("tcgp")
     level = logger.level
     logger.setLevel(logging.ERROR)

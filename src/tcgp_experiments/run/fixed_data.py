@@ -1,4 +1,4 @@
-"""Calibration on a fixed data set (appendix "Calibration on a Fixed Dataset"): the core of the two tables."""
+"""Calibration on a fixed data set (appendix "Calibration on a Fixed Dataset"), for the two tables."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def score_rows(problem_name: str, replicate: int, rows: Sequence[Row]) -> dict[s
 
     Notes
     -----
-    The discrepancy r = |p_t − E F(t | X)| needs p_t. ``occurrence`` takes it from subset simulation, as the
-    paper does along its runs (Appendix E.4), and thus from other points than E F(t | X): its own error, about
-    sqrt(p_t (1 − p_t) / 4000), is part of r, and dominates it where the model is nearly right.
-    ``occurrence_same_points`` takes p_t from the 4000 test points themselves; the two errors then cancel.
+    The discrepancy r = |p_t − E F(t | X)| needs p_t. ``occurrence`` takes it from subset simulation, as in the runs of
+    the paper (Appendix E.4). The error of E F(t | X), about sqrt(p_t (1 − p_t) / 4000), is then part of r and dominates
+    if the model is nearly right. ``occurrence_same_points`` takes p_t from the same 4000 test points, so that the two
+    errors cancel.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def score_rows(problem_name: str, replicate: int, rows: Sequence[Row]) -> dict[s
     X_test = problems.uniform_points(problem, N_TEST, streams.test)
     y_test = np.asarray(problem.fun(X_test))
 
-    interpolators: dict[Any, Interpolator] = {}  # fitting them is most of the work
+    interpolators: dict[Any, Interpolator] = {}  # fitting them takes most of the time
     predicted: dict[Any, tuple[FloatArray, FloatArray]] = {}
     results = []
     for row, rng in zip(rows, _generators(streams.method, len(rows)), strict=True):

@@ -1,4 +1,4 @@
-"""One optimization run, with what the paper measures along it."""
+"""One optimization run, with the measurements of the paper."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ N_TEST = 1000  # uniform points, for twCRPS and occurrence
 
 @dataclass(frozen=True)
 class _Step:
-    """One iteration: the point and its value, how the model was, and the seconds of processor time it took."""
+    """One iteration: the point, its value, the state of the model, and the seconds of processor time."""
 
     x: FloatArray
     y: float
@@ -43,7 +43,7 @@ class _Step:
 
 
 def optimize(task: RunTask) -> dict[str, Any]:
-    """Optimize from 10 d uniform points, and measure what the paper measures after each evaluation.
+    """Optimize from 10 d uniform points, with the paper's measurements after each evaluation.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def optimize(task: RunTask) -> dict[str, Any]:
         "best": bests,
         "log10_p": log10_p,
         "y": [step.y for step in steps],
-        # Only COCO's post-processing asks for points, and they are the larger part of a file.
+        # Only COCO's post-processing needs points, and they would be most of a file.
         "x": [*X.tolist(), *(step.x.tolist() for step in steps)] if is_bbob(task.problem) else None,
         **{name: [step.trace.get(name) for step in steps] for name in ("beta", "scale", "threshold")},
         "scores": _columns(scores) if task.diagnostics else None,
@@ -125,8 +125,7 @@ def _own_steps(task: RunTask, problem: Problem, X: FloatArray, y: FloatArray, se
         value = float(problem.fun(np.asarray(x)))
         optimizer.tell(x, value)
         trace = dict(optimizer.trace[-1])
-        # The optimizer's own clock is that on the wall, which other processes slow down: only the share of the
-        # model in it is used.
+        # The optimizer measures wall time, which other processes slow down: only the share of the model is used.
         trace["share"] = trace["t_fit"] / max(trace["t_fit"] + trace["t_maximize"], 1e-9)
         yield _Step(np.asarray(x), value, trace, optimizer.model, seconds)
 
@@ -141,7 +140,7 @@ def _peer_steps(task: RunTask, problem: Problem, X: FloatArray, y: FloatArray, s
 
 
 class Levels:
-    """P(f(X) <= t) for thresholds along a run, by subset simulation that goes on from where it was.
+    """P(f(X) <= t) for the thresholds of a run, by subset simulation that continues from earlier thresholds.
 
     Parameters
     ----------
@@ -163,7 +162,7 @@ class Levels:
         self._stages: list[SubsetSimulation] = []  # thresholds decrease
 
     def at(self, threshold: float) -> SubsetSimulation:
-        """Particles and probability below a threshold; one above the last goes back to an earlier stage."""
+        """Particles and probability below a threshold; one above the last restarts from an earlier stage."""
         while self._stages and self._stages[-1].threshold < threshold:
             self._stages.pop()
         if not self._stages:
@@ -195,7 +194,9 @@ class _Examiner:
         self._choices, self._rng = choices, np.random.default_rng(levels.spawn(1)[0])
         self._low, high = problem.bounds.T
         self._width = high - self._low
-        self._thresholds = Levels(problem, levels)  # apart from those of p_mn, which must not depend on them
+        self._thresholds = Levels(
+            problem, levels
+        )  # separate from those of p_mn, which must not depend on them
         X = problems.uniform_points(problem, N_TEST, test)
         self._points, self._values = self._unit(X), np.asarray(problem.fun(X))
 

@@ -1,7 +1,7 @@
-"""Optimizers of other libraries in the same harness: the same initial designs and the same budget.
+"""Optimizers of other libraries, with the same initial designs and budgets.
 
-Each is used as its own documentation shows, with its defaults, through expected improvement where it has a
-choice. Nothing of them is needed until one is asked for.
+Each is used as in its own documentation, with its defaults, and with expected improvement if there is a choice. A
+library is imported when its optimizer is used.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def skopt(problem: Problem, X: FloatArray, y: FloatArray, iterations: int, seed:
 
 
 def smt(problem: Problem, X: FloatArray, y: FloatArray, iterations: int, seed: int) -> Evaluations:
-    """SMT: EGO with kriging and expected improvement; it runs to its end before the first value is seen."""
+    """SMT: EGO with kriging and expected improvement; values are yielded after the whole run."""
     applications = importlib.import_module("smt.applications")
     surrogates = importlib.import_module("smt.surrogate_models")
     space = importlib.import_module("smt.design_space")
@@ -114,7 +114,7 @@ def smt(problem: Problem, X: FloatArray, y: FloatArray, iterations: int, seed: i
 def egobox(
     problem: Problem, X: FloatArray, y: FloatArray, iterations: int, seed: int, trego: bool = False
 ) -> Evaluations:
-    """egobox: Egor with its defaults; it runs to its end before the first value is seen."""
+    """egobox: Egor with its defaults; values are yielded after the whole run."""
     library = importlib.import_module("egobox")
     optimizer = library.Egor(problem.bounds.tolist(), x_doe=X, y_doe=y[:, None], seed=seed, trego=trego)
     evaluations: list[tuple[FloatArray, float]] = []
@@ -173,7 +173,7 @@ PEERS: dict[str, Peer] = {
     "hebo": hebo,
 }
 
-# What a peer imports, and what has to be installed for it.
+# Modules that a peer imports, and packages to install.
 _PACKAGES: dict[str, tuple[tuple[str, ...], str]] = {
     "botorch": (("torch", "botorch"), "botorch"),
     "optuna": (("optuna", "torch"), "optuna torch greenlet"),

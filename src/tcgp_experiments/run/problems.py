@@ -1,4 +1,4 @@
-"""The functions of the experiments, and the random numbers that belong to each replicate."""
+"""The functions of the experiments, and the random numbers of each replicate."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Streams:
     Attributes
     ----------
     design, method, levels, test : numpy.random.SeedSequence
-        For the initial data; for what the method draws; for subset simulation; for the test points.
+        For the initial data, the method, subset simulation and the test points.
     """
 
     design: np.random.SeedSequence
@@ -44,7 +44,7 @@ class Streams:
 
 
 def streams(problem: str, replicate: int) -> Streams:
-    """Sources of randomness keyed by the problem and the replicate, and by nothing else.
+    """Sources of randomness that depend only on the problem and the replicate.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def streams(problem: str, replicate: int) -> Streams:
     >>> streams("ackley4", 0).design.generate_state(1) == streams("ackley4", 0).design.generate_state(1)
     array([ True])
     """
-    # CRC-32 gives a number that does not depend on the process, as Python's hash of a string does.
+    # Unlike Python's hash of a string, CRC-32 does not depend on the process.
     child = np.random.SeedSequence(ROOT_SEED, spawn_key=(zlib.crc32(problem.encode()), replicate))
     return Streams(*child.spawn(4))
 

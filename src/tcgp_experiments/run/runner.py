@@ -1,7 +1,6 @@
-"""Run the tasks of a plan: in processes of this machine, on a Dask cluster, or a share of them.
+"""Run the tasks of a plan, or a share of them, in processes on this machine or on a Dask cluster.
 
-Workers compute and send back; only the process that was started writes, so that a cluster needs no common
-disk and a result is on disk as soon as it is known.
+Workers return results and only the main process writes them, so that a cluster needs no shared disk.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class Summary:
     Attributes
     ----------
     n_present : int
-        Results that were there before.
+        Earlier results.
     n_computed : int
     failures : list of (path, reason)
         Tasks that raised an error.
@@ -61,21 +60,21 @@ def run(
     shard: tuple[int, int] = (1, 1),
     progress: bool = True,
 ) -> Summary:
-    """Compute what is missing of some plans.
+    """Compute the missing results of some plans.
 
     Parameters
     ----------
     plans : sequence of plans
     store : Store
-        Where the results are, and go.
+        Directory of results.
     jobs : int, optional
-        Processes, one BLAS thread each; as many as there are processors by default.
+        Number of processes, with one BLAS thread each; by default the number of processors.
     scheduler : str, optional
         Address of a Dask scheduler, used instead of processes here.
     shard : (int, int)
-        ``(i, N)``: take the i-th of N shares, i from 1. All shares together are the whole.
+        ``(i, N)``: the i-th of N shares, from 1.
     progress : bool
-        Whether to say on standard error how far it is.
+        Whether to show progress on standard error.
 
     Returns
     -------
@@ -109,7 +108,7 @@ def run(
 
 
 def _check_available(tasks: Sequence[Task]) -> None:
-    """Refuse problems and peers that are not there, before any work."""
+    """Refuse unknown problems and missing peers, before any work."""
     for name in dict.fromkeys(task.problem for task in tasks):
         problems.get(name)
     runs = [task for task in tasks if isinstance(task, RunTask) and task.method.is_peer]
@@ -122,7 +121,7 @@ def _check_available(tasks: Sequence[Task]) -> None:
 
 
 def _distinct(tasks: Iterable[Task]) -> list[Task]:
-    """Tasks without repetitions; of two that share a file, the one that asks for more."""
+    """Tasks without repetitions; of two with one file, the one that needs more."""
     kept: dict[str, Task] = {}
     for task in tasks:
         other = kept.get(task.path)
@@ -145,7 +144,7 @@ def _share(tasks: list[Task], shard: tuple[int, int]) -> list[Task]:
 
 
 def _on_this_machine(tasks: list[Task], jobs: int) -> Iterator[Attempt]:
-    """What comes from worker processes with one BLAS thread each, in any order."""
+    """Results of worker processes with one BLAS thread each, in any order."""
     joblib = require("joblib", "experiments need joblib", "joblib")
     loky = importlib.import_module("joblib.externals.loky.process_executor")
 
@@ -166,7 +165,7 @@ def _on_this_machine(tasks: list[Task], jobs: int) -> Iterator[Attempt]:
 
 
 def _on_dask(tasks: list[Task], address: str) -> tuple[int, Iterator[Attempt]]:
-    """Number of workers of a Dask cluster, and what comes from them, in any order."""
+    """Number of workers of a Dask cluster, and their results, in any order."""
     distributed = require("distributed", "--scheduler needs Dask", "distributed")
     try:
         client = distributed.Client(address, timeout=SECONDS_TO_CONNECT, set_as_default=False)
@@ -177,14 +176,13 @@ def _on_dask(tasks: list[Task], address: str) -> tuple[int, Iterator[Attempt]]:
 
     def attempts() -> Iterator[Attempt]:
         with client:
-            # Not pure: two tasks are the same only if their files are, and that is settled already. A task
-            # whose worker dies is given to another; with bad luck it meets several dying workers.
+            # Not pure, because equal tasks were removed already. If a worker dies, Dask tries its task again on others.
             futures = client.map(_attempt_alone, tasks, pure=False, retries=2)
             asked = {future.key: task for future, task in zip(futures, tasks, strict=True)}
             for future in distributed.as_completed(futures, loop=client.loop):
                 try:
                     yield future.result()
-                except Exception as error:  # the workers died on it, again and again
+                except Exception as error:  # its workers died, repeatedly
                     yield Attempt(asked[future.key], None, f"{type(error).__name__}: {error}", 0.0)
                 future.release()
 
@@ -203,9 +201,9 @@ class Progress:
     Parameters
     ----------
     tasks : sequence of Task
-        What is to be done.
+        All tasks.
     n_present : int
-        How many were there already.
+        Number of earlier results.
     n_workers : int
     stream : file, optional
         Standard error by default.
@@ -225,7 +223,7 @@ class Progress:
         self._shown = -SECONDS_BETWEEN_LINES
 
     def show(self, task: Task, seconds: float) -> None:
-        """Say that a task is done, which took so many seconds of a worker."""
+        """Count a task that took so many seconds of a worker."""
         self._done += 1
         self._left[task.kind] -= 1
         self._spent[task.kind].append(seconds)
@@ -238,7 +236,7 @@ class Progress:
         self.stream.flush()
 
     def seconds_left(self) -> float:
-        """Estimate: each kind costs what it has cost so far, and an unknown kind what the others cost."""
+        """Estimate: each kind takes as long as so far, and an unknown kind as long as the others."""
         averages = {kind: sum(spent) / len(spent) for kind, spent in self._spent.items()}
         usual = sum(averages.values()) / len(averages) if averages else 0.0
         work = sum(n * averages.get(kind, usual) for kind, n in self._left.items())
@@ -250,7 +248,7 @@ class Progress:
         return f"{self._done}/{self._total} tasks{before}, {_clock(elapsed)} so far{left}"
 
     def close(self) -> None:
-        """Go on below the line."""
+        """End the line."""
         if self.stream.isatty():
             self.stream.write("\n")
 

@@ -1,4 +1,4 @@
-"""Results on disk: one JSON file for each task, written whole or not at all."""
+"""Results on disk: one JSON file for each task, written atomically."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ BYTES_PER_TASK = 50_000
 class Store:
     """The directory of results.
 
-    A result that is there and answers its task is never computed again: that is how a run is resumed, and how
-    experiments share runs. A file that is damaged or answers another question counts as absent.
+    A stored result of a task is never computed again, so runs can be resumed and shared between experiments. Files
+    that are damaged or of another task count as absent.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Store:
         return payload if isinstance(payload, dict) and task.accepts(payload) else None
 
     def save(self, task: Task, payload: dict[str, Any]) -> None:
-        """Write a result; one that gives more than this one, put there in the meantime, is left alone."""
+        """Write a result, unless a more complete one was written in the meantime."""
         if self.load(task) is not None:
             return
         path = self.root / task.path
@@ -52,15 +52,15 @@ class Store:
             write_whole(path, text)
         except OSError as error:
             raise ExperimentError(
-                f"the result {str(path)!r} could not be written ({error.strerror}): nothing that was written "
-                "before is lost; make room, and give the same command again"
+                f"the result {str(path)!r} could not be written ({error.strerror}): no earlier result "
+                "is lost; make room, and repeat the same command"
             ) from error
 
     def check_writable(self, n_tasks: int) -> None:
-        """Refuse a directory that cannot take the results of so many tasks."""
+        """Refuse a directory without room for the results of so many tasks."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            # A name of its own, for shares may begin together.
+            # A unique name, because shares may start together.
             probe = self.root / f".{os.urandom(8).hex()}.probe"
             write_whole(probe, "x" * 4096)
             probe.unlink()

@@ -14,8 +14,8 @@ __all__ = ["tks_pit"]
 def tks_pit(prediction: Prediction, values: FloatArray, threshold: float, choices: Choices) -> float:
     """tKS–PIT of predictions at points below a threshold, with the ratio F(Z) / F(t) of the choices.
 
-    A plain quotient is taken of generalized normal laws alone: with it the cells of reGP, whose law is normal, would be
-    far from those of the paper's tab:comparison, and without it they are close.
+    The plain quotient is used only for generalized normal laws: with it, the cells of reGP, whose law is normal, would
+    be far from the paper's tab:comparison.
     """
     ratio = choices.ratio if isinstance(prediction.law, GeneralizedNormal) else "exact"
     return scoring.tks_pit(prediction, values, threshold, ratio=ratio)

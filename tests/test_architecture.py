@@ -61,6 +61,7 @@ FOREIGN = {
     "_processes": "concurrent.futures",
     "_read_only": "openmdao",
     "_ref_point": "botorch",
+    "_repr_html_": "IPython",
     "_repr_png_": "IPython",
     "_set_concentration": "botorch",
     "_storage": "optuna",

@@ -55,6 +55,52 @@ def test_a_run_without_a_value_has_a_repr():
     assert "nan" in repr(optimizer.result())
 
 
+def simulate(p):
+    return {"mass": p["w"] * p["h"], HOSTILE: 1.0 / p["w"], "heat": p["w"] + 0.1 * p["h"]}
+
+
+def run(**goals):
+    space = {"w": (0.1, 2.0), "h": (0.1, 2.0)}
+    given = {"x0": [{"w": 1.0, "h": 1.0}], "y0": [simulate({"w": 1.0, "h": 1.0})]}
+    return tcgp.minimize(simulate, space, n_evals=12, rng=0, **given, **goals)
+
+
+def test_a_cell_shows_the_best_point_with_its_outputs_and_limits():
+    result = run(objective="mass", constraints=["heat <= 1", "h >= 0.5 * w"])
+    card = result._repr_html_()
+    n = int(result.feasible.sum())
+    for text in ("<td>mass</td>", f"<td>{result.fun:.6g}</td>", "<td>h &gt;= 0.5 * w</td>", "<td>heat</td>"):
+        assert text in card
+    assert f"13, 1 of them given, {n} of them satisfy all constraints" in card
+    assert HOSTILE not in card
+    table = result.sensitivity("limits")
+    assert table.names == ["w", "h"]  # the limit is on w, nearly
+    assert "<th>all limits</th>" in table._repr_html_()
+    assert str(table).splitlines()[1].split()[0] == "w"
+    with pytest.raises(
+        ValueError, match="rank must be 'objective', 'limits' or 'both', got 'limit'; did you mean"
+    ):
+        result.sensitivity("limit")
+
+
+def test_a_cell_shows_the_front():
+    result = run(objective=["mass", HOSTILE])
+    card = result._repr_html_()
+    assert f"<th>front: {len(result.front)} points</th>" in card
+    assert card.count("<td>knee</td>") == 1
+    assert HOSTILE not in card
+    assert result.sensitivity().objectives == ("mass", HOSTILE)
+    with pytest.raises(ValueError, match="no limits"):
+        result.sensitivity("limits")
+
+
+def test_lengthscales_have_the_names_of_parameters(result):
+    model = result.optimizer.fit_model()
+    assert set(model.named_lengthscales) == {"a", "b", f"{HOSTILE}", "n"} | set(model.named_lengthscales)
+    assert "<td>a</td>" in model._repr_html_()
+    assert HOSTILE not in model._repr_html_()
+
+
 def test_a_figure_shows_itself_as_the_last_line_of_a_cell(result):
     pytest.importorskip("matplotlib")
     formatters = pytest.importorskip("IPython.core.formatters")
@@ -75,3 +121,10 @@ def test_progress_in_a_notebook_is_a_bar_of_tqdm(monkeypatch, capsys):
     assert f"best {result.fun:.6g}" in shown
     monkeypatch.delitem(sys.modules, "ipykernel")
     assert isinstance(progress_of(3, "none", "x: real"), ProgressLine)
+
+
+def test_without_tqdm_a_notebook_shows_a_line(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    tcgp.minimize(lambda x: x[0], [(0.0, 1.0)], n_evals=4, rng=0, progress=True)
+    assert "4/4  best " in capsys.readouterr().err

@@ -15,7 +15,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1] / "src" / "tcgp"
 GOALS = ("goals.py", "record/settings.py")
 CRITERIA = ("criteria/", "front/")
-VIEWS = ("optimizer/result.py", "optimizer/front.py", "report/", "plotting/")
+VIEWS = ("optimizer/result.py", "optimizer/front.py", "optimizer/outlook.py", "report/", "plotting/")
 DOORS = ("cli/", "integrations/", "programs/", "running/", "optimizer/optimizer.py")
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 import functools
+import html
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import ParamSpec, TypeVar
 
-__all__ = ["did_you_mean", "plain", "printable", "quote", "shorten", "with_hints"]
+__all__ = ["did_you_mean", "html_table", "plain", "printable", "quote", "shorten", "with_hints"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -42,6 +43,23 @@ def did_you_mean(value: object, choices: Collection[str]) -> str:
     """
     near = difflib.get_close_matches(value.lower(), choices, n=1) if isinstance(value, str) else []
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table for a notebook; texts stay texts, whatever is in them.
+
+    Examples
+    --------
+    >>> from tcgp._text import html_table
+    >>> html_table(["a"], [["<b>"]])
+    '<table><thead><tr><th>a</th></tr></thead><tbody><tr><td>&lt;b&gt;</td></tr></tbody></table>'
+    """
+
+    def line(cells: Sequence[str], tag: str) -> str:
+        return f"<tr>{''.join(f'<{tag}>{html.escape(printable(c))}</{tag}>' for c in cells)}</tr>"
+
+    top = f"<thead>{line(head, 'th')}</thead>" if head else ""
+    return f"<table>{top}<tbody>{''.join(line(row, 'td') for row in rows)}</tbody></table>"
 
 
 def shorten(text: str, length: int = 300) -> str:

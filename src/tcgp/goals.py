@@ -35,7 +35,7 @@ Noise = bool | float | Mapping[str, bool | float]
 NOT_FINITE = "the value is "
 SEVERAL_VALUES = "there are several values"
 
-# A limit is active where it is kept by less than this share of the spread of its values.
+# A limit is active where it is kept by less than this share of the way that its value went as the design improved.
 ACTIVE = 0.02
 
 

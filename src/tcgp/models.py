@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import numbers
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tcgp._arrays import as_generator, is_table
-from tcgp._text import plain
+from tcgp._text import html_table, plain
 from tcgp._typing import ArrayLike, FloatArray, RandomState
 from tcgp.criteria import formulas
 from tcgp.gp import LeaveOneOut
@@ -17,7 +18,7 @@ from tcgp.gp.descent import pack
 from tcgp.gp.interpolator import Interpolator
 from tcgp.laws import Law
 from tcgp.laws.recalibrated import RecalibratedNormal
-from tcgp.space import Point, Space
+from tcgp.space import Point, Space, parameter_names
 
 __all__ = ["Model", "Prediction", "SpaceModel", "reflected"]
 
@@ -224,6 +225,22 @@ class SpaceModel(Model):
     def points(self) -> list[Point]:
         """Data points, in the user's units."""
         return self.space.decode(self.interpolator.X_)
+
+    @property
+    def named_lengthscales(self) -> dict[str, float]:
+        """Lengthscales by parameter, as shares of its range; a choice has one for each of its codes."""
+        names = [
+            name if dimension.width == 1 else f"{name}[{k}]"
+            for name, dimension in zip(parameter_names(self.space), self.space.dimensions, strict=True)
+            for k in range(dimension.width)
+        ]
+        return dict(zip(names, self.lengthscales.tolist(), strict=False))
+
+    def _repr_html_(self) -> str:
+        rows = [[name, f"{value:.3g}"] for name, value in self.named_lengthscales.items()]
+        return (
+            f"{html.escape(repr(self))}{html_table(['parameter', 'lengthscale, share of the range'], rows)}"
+        )
 
     def predict(self, X: Any) -> Prediction:
         """Predictive laws at a sequence of points, or at the rows of a pandas DataFrame."""

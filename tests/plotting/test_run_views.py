@@ -36,6 +36,27 @@ def test_convergence_is_the_running_minimum(result):
     assert ax.get_lines()[1].get_xdata()[0] == 8
 
 
+def test_a_noisy_run_shows_the_predicted_value_and_the_best_observed_one(capsys):
+    noise = np.random.default_rng(1)
+    result = tcgp.minimize(
+        lambda x: float((x[0] - 0.3) ** 2 + 0.05 * noise.standard_normal()),
+        [(0.0, 1.0)],
+        n_evals=16,
+        noise=True,
+        rng=0,
+        progress=True,
+    )
+    assert result.noise > 0.0
+    line = plotting.plot_convergence(result).get_lines()[0]
+    assert line.get_label() == "best observed"
+    assert line.get_ydata()[-1] == result.best_observed < result.fun
+    figure = plotting.plot_samples(result)
+    star = figure.axes[0].collections[-1].get_offsets()[0]
+    assert star[0] == result.x[0]
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert f"predicted, {result.best_observed:.6g} observed" in last
+
+
 def test_failed_evaluations_do_not_count():
     ax = plotting.plot_convergence([np.nan, 3.0, np.nan, 4.0, 1.0])
     np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(), [np.nan, 3.0, 3.0, 3.0, 1.0])

@@ -441,6 +441,14 @@ COMMANDS = {
                 nargs="+",
                 default=[],
             ),
+            (
+                "--rank",
+                {
+                    "choices": ("objective", "limits", "both"),
+                    "default": "both",
+                    "help": "order parameters of a run by what they matter for (default: both)",
+                },
+            ),
             _value("--plot", "FILE", "picture, such as calibration.png"),
             FORCE,
         ],

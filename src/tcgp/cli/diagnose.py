@@ -19,11 +19,10 @@ from tcgp.cli.pictures import can_draw, is_picture, new_figure, save
 from tcgp.cli.replacing import check_replaceable
 from tcgp.cli.tables import bookkeeping, column_of, is_missing, number, read_table
 from tcgp.record.journal import is_journal
-from tcgp.space import Categorical, Dimension, Point, Real, Space, parameter_names
+from tcgp.space import Categorical, Dimension, Point, Real, Space
 
 if TYPE_CHECKING:
     from tcgp.models import Model
-    from tcgp.optimizer import Optimizer
 
 __all__ = ["describe_run", "run"]
 
@@ -93,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
 def _diagnose_run(options: argparse.Namespace) -> int:
     """The diagnosis of the model that a run uses: the one that its report shows."""
     _data_of_journal(options)  # says what is wrong with it
-    model, lines = describe_run(options.data)
+    model, lines = describe_run(options.data, options.rank)
     for line in lines:
         show(line)
     if options.plot is not None:
@@ -101,9 +100,10 @@ def _diagnose_run(options: argparse.Namespace) -> int:
     return DONE
 
 
-def describe_run(journal: str | os.PathLike[str]) -> tuple[Model, list[str]]:
-    """The model that a run uses, and its diagnosis."""
+def describe_run(journal: str | os.PathLike[str], rank: str = "both") -> tuple[Model, list[str]]:
+    """The model that a run uses, and its diagnosis; parameters by their importance for the objective or the limits."""
     from tcgp.optimizer import Optimizer
+    from tcgp.optimizer.outlook import Outlook
     from tcgp.report.data import current_model
     from tcgp.scoring import diagnose, diagnose_limit
 
@@ -115,30 +115,19 @@ def describe_run(journal: str | os.PathLike[str]) -> tuple[Model, list[str]]:
         for quantity, surrogate in zip(optimizer.history.goals.quantities, optimizer.surrogates, strict=True)
         if quantity.is_limit and surrogate.last is not None
     ]
-    named = optimizer.history.output_names
-    importance = _importance_of_outputs(optimizer) if named else _importance(model, optimizer.space)
+    if optimizer.history.output_names:
+        try:
+            table = str(Outlook(optimizer).sensitivities(rank))
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        importance = [
+            "Importance of the parameters for each output, and for the probability of keeping all limits "
+            "(Sobol' indices):",
+            *table.splitlines(),
+        ]
+    else:
+        importance = _importance(model, optimizer.space)
     return model, [*str(diagnose(model)).splitlines(), *limits, *importance]
-
-
-def _importance_of_outputs(optimizer: Optimizer) -> list[str]:
-    """Which parameters matter for each output and for keeping the limits, the most important for any of these first."""
-    from tcgp.report.outlook import importance_of_outputs
-
-    found = importance_of_outputs(optimizer)
-    names = parameter_names(optimizer.space)
-    width = max(len(name) for name in (*names, "parameter"))
-    heads = {output: max(len(output), 5) for output in found}
-    order = np.argsort(-np.max([*found.values(), np.zeros(len(names))], axis=0), kind="stable")
-    return [
-        "Importance of the parameters for each output, and for the probability of keeping all limits (Sobol' indices):",
-        "  ".join([f"{'parameter':<{width}}", *(f"{output:>{w}}" for output, w in heads.items())]),
-        *(
-            "  ".join(
-                [f"{names[i]:<{width}}", *(f"{found[output][i]:>{w}.2f}" for output, w in heads.items())]
-            )
-            for i in order
-        ),
-    ]
 
 
 def _importance(model: Model, space: Space) -> list[str]:

@@ -15,7 +15,7 @@ from tcgp.cli.console import DONE, WITHOUT_SUCCESS, UsageError, note, show
 from tcgp.front import non_dominated
 from tcgp.goals import Goals
 from tcgp.optimizer import Campaign, JournalError, Optimizer
-from tcgp.report.outlook import Forecast, Outlook
+from tcgp.optimizer.outlook import Forecast, Outlook
 
 __all__ = ["run"]
 

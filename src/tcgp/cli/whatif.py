@@ -17,12 +17,10 @@ from tcgp.optimizer import JournalError, Optimizer
 
 __all__ = ["run"]
 
-SHARE = 0.05  # by which a limit is relaxed to see what that buys
-
 
 def run(options: argparse.Namespace) -> int:
     """Carry out ``tcgp whatif``."""
-    from tcgp.report.outlook import Outlook
+    from tcgp.optimizer.outlook import Outlook
 
     journal = find_journal(options.journal)
     campaign = read(journal)
@@ -47,12 +45,17 @@ def run(options: argparse.Namespace) -> int:
     show(f"at           {json.dumps(named(campaign, best.x))}")
     for line in describe_goals_at(campaign, best):
         show(line)
-    forecast = outlook.best()
+    forecast = outlook.forecast
     low, high = forecast.interval
     chance = f"; all limits are kept with probability {forecast.chance:.2g}" if limits else ""
     show(f"predicted    {forecast.value:.6g}, 90 % between {low:.6g} and {high:.6g}{chance}")
     show(f"at           {json.dumps(named(campaign, forecast.x))}")
-    for line in labelled("relaxing", _gains(optimizer, outlook, forecast.value)):
+    goals = optimizer.history.goals
+    relaxed = [
+        f"{goals.limits[j].text} to {to:.6g}: {goals.objective} is {gain:.3g} better"
+        for j, to, gain in outlook.gains()
+    ]
+    for line in labelled("relaxing", relaxed):
         show(line)
     show("Nothing was run, and the journal is as it was.")
     return DONE
@@ -69,20 +72,3 @@ def _side(text: str, names: Sequence[str]) -> tuple[object, ...]:
     """What a constraint bounds, and from which sides."""
     parts = parse_constraint(text, names)
     return tuple((part.expression.program, bool(np.isfinite(part.upper))) for part in parts)
-
-
-def _gains(optimizer: Optimizer, outlook: object, value: float) -> list[str]:
-    """What relaxing each limit a little would buy, the largest gain first; limits that cost nothing are left out."""
-    from tcgp.report.outlook import Outlook
-
-    assert isinstance(outlook, Outlook)
-    goals = optimizer.history.goals
-    spread = float(np.nanstd(optimizer.history.data.Y[:, 0])) or 1.0
-    found = []
-    for j, limit in enumerate(goals.limits):
-        shift = SHARE * (abs(limit.shown_bound) or float(np.nanstd(optimizer.history.data.excesses[:, j])))
-        gain = goals.objectives[0].sign * (value - outlook.best({j: shift}).value)
-        if gain > 1e-3 * spread:
-            to = limit.shown_bound + limit.sign * shift
-            found.append((gain, f"{limit.text} to {to:.6g}: {goals.objective} is {gain:.3g} better"))
-    return [text for _, text in sorted(found, reverse=True)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from tcgp._text import plain, shorten
+from tcgp._text import html_table, plain, shorten
 from tcgp.goals import parameter_names
 from tcgp.optimizer.answer import Answer
 from tcgp.optimizer.front import Front, FrontPoint
@@ -18,9 +18,12 @@ from tcgp.record.history import History
 
 if TYPE_CHECKING:
     from tcgp.optimizer.optimizer import Optimizer
+    from tcgp.scoring import Sensitivities
     from tcgp.search.acquisition import Models
 
 __all__ = ["Result", "columns_of", "rows_of"]
+
+MOST_LISTED = 12  # points of a front in a notebook
 
 
 class Result(OptimizeResult):  # type: ignore[misc]
@@ -132,6 +135,44 @@ class Result(OptimizeResult):  # type: ignore[misc]
         }
         return "\n".join(f"{name + ':':<13}{shorten(str(value))}" for name, value in lines.items())
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the best point with its outputs, limits and parameters, or the points of the front."""
+        if "optimizer" not in self:
+            return html_table([], [[str(name), plain(value)] for name, value in self.items()])
+        ends = [["evaluations", self._counts()], ["message", self.message]]
+        if "front" in self:
+            return self._card_of_front() + html_table([], ends)
+        names = parameter_names(self.optimizer.space)
+        point = [] if self.x is None else list(self.x.values() if isinstance(self.x, Mapping) else self.x)
+        goals = self.optimizer.history.goals
+        rows = [[goals.objective or "value", _shown(self.fun)]]
+        rows += [[name, value] for name, value in self._uncertainty().items()]
+        rows += [[n, _shown(v)] for n, v in (self.get("outputs") or {}).items() if n != goals.objective]
+        limits = [text.rpartition(": ") for text in self.get("constraints", ())]
+        return "".join(
+            [
+                html_table(["best point" if self.success else "nearest point", ""], rows),
+                html_table(["limit", "at this point"], [[a, b] for a, _, b in limits]) if limits else "",
+                html_table(["parameter", ""], [[n, _shown(v)] for n, v in zip(names, point, strict=False)]),
+                html_table([], ends),
+            ]
+        )
+
+    def _card_of_front(self) -> str:
+        """The points of the front, some of them if there are many, with the knee marked."""
+        front: Front = self["front"]
+        names = parameter_names(self.optimizer.space)
+        evaluations = self.optimizer.evaluations
+        stride = -(-len(front) // MOST_LISTED)
+        knee = front.knee().index if len(front) else None
+        rows = [
+            ["knee" if point.index == knee else "", *map(_shown, point.values.values())]
+            + [_shown(value) for value in evaluations[point.index].x]
+            for i, point in enumerate(front)
+            if i % stride == 0 or point.index == knee or i == len(front) - 1
+        ]
+        return html_table([f"front: {len(front)} points", *front.names, *names], rows)
+
     def _uncertainty(self) -> dict[str, str]:
         """What there is to say of noise."""
         if not self.noise:
@@ -154,6 +195,8 @@ class Result(OptimizeResult):  # type: ignore[misc]
         failed, given = len(self.failures), len(self.func_vals) - self.nfev
         words = [f"{given} of them given"] if given > 0 else []
         words += [f"{failed} of them failed"] if failed else []
+        if "optimizer" in self and self.optimizer.history.goals.limits:
+            words += [f"{int(self.feasible.sum())} of them satisfy all constraints"]
         return ", ".join([f"{len(self.func_vals)}", *words])
 
     def to_dataframe(self) -> Any:
@@ -174,6 +217,34 @@ class Result(OptimizeResult):  # type: ignore[misc]
             raise ImportError("to_dataframe needs pandas: pip install pandas") from None
         return pandas.DataFrame(rows_of(self.optimizer.history))
 
+    def sensitivity(self, rank: str = "both") -> Sensitivities:
+        """Which parameters matter for each output, and for the probability of keeping all limits.
+
+        Parameters
+        ----------
+        rank : {"objective", "limits", "both"}
+            What the table is ordered by.
+
+        Returns
+        -------
+        tcgp.scoring.Sensitivities
+            Sobol' indices of Gaussian processes of the outputs; printed, a table.
+
+        Examples
+        --------
+        >>> import tcgp
+        >>> def simulate(p):
+        ...     return {"mass": p["area"], "heat": p["power"] + 0.1 * p["area"]}
+        >>> goals = {"objective": "mass", "constraints": "heat <= 0.5"}
+        >>> space = {"area": (0.0, 1.0), "power": (0.0, 1.0)}
+        >>> result = tcgp.minimize(simulate, space, n_evals=9, rng=0, **goals)
+        >>> result.sensitivity("objective").names, result.sensitivity("limits").names
+        (['area', 'power'], ['power', 'area'])
+        """
+        from tcgp.optimizer.outlook import Outlook
+
+        return Outlook(self.optimizer).sensitivities(rank)
+
     def plot(self, **options: Any) -> Any:
         """Plot the run: convergence, sampled points, and the law over time (needs matplotlib)."""
         from tcgp import plotting
@@ -181,10 +252,13 @@ class Result(OptimizeResult):  # type: ignore[misc]
         return plotting.plot_result(self, **options)
 
 
+def _shown(value: object) -> str:
+    """A value for a table: six digits of a number, choices as they are."""
+    return f"{value:.6g}" if isinstance(value, float) else "none" if value is None else str(value)
+
+
 def _listed(outputs: Mapping[str, float | None]) -> str:
-    return ", ".join(
-        f"{name} = {'none' if value is None else f'{value:.6g}'}" for name, value in outputs.items()
-    )
+    return ", ".join(f"{name} = {_shown(value)}" for name, value in outputs.items())
 
 
 def _of_several(history: History, models: Models | None) -> dict[str, Any]:

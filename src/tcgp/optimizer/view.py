@@ -146,6 +146,18 @@ class RunView:
         models = single_threaded(self._proposer.acquisition.fit)()[0]
         return models if models.noisy else None
 
+    @property
+    @atomic
+    def predicted_best(self) -> float | None:
+        """Value of the best point without noise, by the model behind the last point; None where no noise is seen.
+
+        No model is fitted: it costs little, at any time.
+        """
+        models = self._proposer.acquisition.updated() if self.history.goals.noisy else None
+        if models is None or not models.objective.noise or models.best is None:
+            return None
+        return self.history.goals.objectives[0].sign * models.best
+
     def fit_model(self, objective: str | None = None) -> Model:
         """Fit the method of this run to all evaluations; the model takes points as `tell` does.
 

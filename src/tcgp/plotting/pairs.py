@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "INFEASIBLE",
     "RunView",
+    "best_of",
     "draw_samples",
     "feasible_of",
     "fit_to_run",
@@ -163,6 +164,9 @@ class RunView:
         Whether each evaluation succeeded and satisfies all constraints.
     sign : {1.0, -1.0}
         -1 if large values are good.
+    best : int or None
+        Place of the best evaluation that satisfies all constraints, if there is one; with noise that of the answer,
+        whose prediction is best.
     """
 
     coordinates: FloatArray
@@ -172,6 +176,7 @@ class RunView:
     space: Space | None
     feasible: BoolArray
     sign: float
+    best: int | None
 
     @property
     def n_shown(self) -> int:
@@ -196,13 +201,16 @@ class RunView:
         )
         if not shown:
             raise ValueError("parameters must name at least one parameter.")
-        return cls(coordinates, values_of(result), shown, names, space, feasible_of(result), sign_of(result))
+        known = values_of(result), shown, names, space, feasible_of(result), sign_of(result)
+        return cls(coordinates, *known, best_of(result))
 
-    @property
-    def best(self) -> int | None:
-        """Place of the best evaluation that satisfies all constraints, if there is one."""
-        merit = np.where(self.feasible, self.sign * self.values, np.inf)
-        return int(np.argmin(merit)) if self.feasible.any() else None
+
+def best_of(run: Any) -> int | None:
+    """Place of the best evaluation of a run that satisfies all constraints; with noise, that of its answer."""
+    if getattr(run, "noise", 0.0):
+        return next((i for i, x in enumerate(run.x_iters) if _values(x) == _values(run.x)), None)
+    merit = np.where(feasible_of(run), sign_of(run) * values_of(run), np.inf)
+    return int(np.argmin(merit)) if feasible_of(run).any() else None
 
 
 def values_of(run: Any) -> FloatArray:
@@ -397,7 +405,8 @@ def fit_to_run(result: Any) -> Model:
     bounds = [(0.0, 1.0)] * optimizer.space.dim
     settings = optimizer.settings
     y = sign_of(result) * values[ok]
-    return fit_model(codes, y, settings.method, bounds=bounds, rng=0, **settings.options)
+    noise = bool(getattr(result, "noise", 0.0))
+    return fit_model(codes, y, settings.method, bounds=bounds, rng=0, noise=noise, **settings.options)
 
 
 def _draw_surfaces(figure: Any, axes: Any, view: RunView, grids: Any, surfaces: Any) -> None:

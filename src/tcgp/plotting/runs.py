@@ -30,6 +30,7 @@ from tcgp.plotting.fronts import plot_front
 from tcgp.plotting.pairs import (
     INFEASIBLE,
     RunView,
+    best_of,
     draw_samples,
     feasible_of,
     grid_size,
@@ -54,7 +55,9 @@ def plot_convergence(
     """Best value so far against the number of evaluations.
 
     The best is the largest value if the run maximizes, and one that keeps all limits on outputs; of a single run
-    the evaluations that violate one are shown too. Of several objectives the first is shown, see `plot_front`.
+    the evaluations that violate one are shown too. Of a noisy run the line is the best observed value, which is luck in
+    part, and a mark with an interval shows the predicted one. Of several objectives the first is shown, see
+    `plot_front`.
 
     Parameters
     ----------
@@ -104,6 +107,8 @@ def plot_convergence(
         ax.axvline(n_design, color=GREY, linestyle=":", linewidth=1.2, label="end of the initial design")
     if _is_run(results):
         _draw_evaluations(ax, results, minimum, sign)
+        if getattr(results, "noise", 0.0):
+            _draw_answer(ax, results, minimum, sign)
     difference = "best value − minimum" if sign > 0.0 else "maximum − best value"
     ax.set(xlabel="evaluations", ylabel=f"best {_objective_of(results)}" if minimum is None else difference)
     if minimum is not None:
@@ -215,6 +220,25 @@ def _draw_evaluations(ax: Axes, run: Any, minimum: float | None, sign: float) ->
         )
 
 
+def _draw_answer(ax: Axes, run: Any, minimum: float | None, sign: float) -> None:
+    """The predicted value of a noisy run, where it was evaluated, and the interval that holds it."""
+    ends = np.array([run.interval[0], run.fun, run.interval[1]])
+    low, value, high = np.sort(ends if minimum is None else sign * (ends - minimum))
+    ax.axhspan(low, high, color=RED, alpha=0.12, linewidth=0.0)
+    place = best_of(run)
+    ax.errorbar(
+        [1 + (place or 0)],
+        [value],
+        yerr=[[value - low], [high - value]],
+        marker="*",
+        markersize=11,
+        color=RED,
+        markeredgecolor="white",
+        linestyle="",
+        label="predicted best, with its 90 % interval",
+    )
+
+
 def _objective_of(results: Any) -> str:
     """The name of the output that a run optimizes, or a word for it."""
     goals = getattr(getattr(getattr(results, "optimizer", None), "history", None), "goals", None)
@@ -235,6 +259,8 @@ def _labelled_runs(results: Any, labels: Sequence[str] | None) -> list[tuple[str
 def _name(run: Any, i: int, n_runs: int) -> str:
     """A label for a run without one: its method, numbered where there are several runs."""
     settings = getattr(getattr(run, "optimizer", None), "settings", None)
+    if n_runs == 1 and getattr(run, "noise", False):
+        return "best observed"
     method = method_label(settings.method) if settings is not None else "run"
     return f"{method} {i + 1}" if n_runs > 1 else method if settings is not None else "_run"
 

@@ -12,6 +12,7 @@ from tcgp._typing import BoolArray, FloatArray, IntArray
 from tcgp.front import hypervolume, non_dominated, reference_point
 from tcgp.goals import Goals, Margin
 from tcgp.record.evaluation import Evaluation
+from tcgp.space import Point
 
 __all__ = ["Data"]
 
@@ -244,13 +245,27 @@ class Data:
 
     def margins(self, evaluation: Evaluation) -> list[Margin]:
         """How an evaluation that succeeded stands with each limit."""
-        spreads = [_spread(excesses) for excesses in self.excesses.T]
+        spreads = [_spread(excesses) for excesses in self.excesses[self.moving].T]
         return self.goals.margins(evaluation.x, evaluation.y or 0.0, evaluation.outputs, spreads)
 
     def described_margins(self, evaluation: Evaluation) -> list[str]:
         """How an evaluation stands with all constraints, those on parameters last, in words."""
-        known = self.goals.known_margins(evaluation.x, [e.x for e in self.evaluations])
-        return [str(margin) for margin in (*self.margins(evaluation), *known)]
+        return [str(margin) for margin in (*self.margins(evaluation), *self.known_margins(evaluation.x))]
+
+    def known_margins(self, x: Point) -> list[Margin]:
+        """How a point stands with each side of the constraints on parameters."""
+        return self.goals.known_margins(x, [self.evaluations[row].x for row in self.moving])
+
+    @cached_property
+    def moving(self) -> IntArray:
+        """Rows along which the design has moved: each was the best so far; with several objectives, the front.
+
+        All successes where these are fewer than three.
+        """
+        merits = np.array([np.inf if merit is None else merit for merit in self.merits])
+        earlier = np.minimum.accumulate(np.concatenate(([np.inf], merits)))[:-1]
+        rows = self.front if self.goals.has_several else np.flatnonzero(merits < earlier)
+        return rows if len(rows) > 2 else np.flatnonzero(self.succeeded)
 
 
 def _spread(values: FloatArray) -> float:

@@ -55,10 +55,9 @@ def constraints(optimizer: Optimizer, shown: Evaluation | None, models: Optimize
 def known_constraints(optimizer: Optimizer, shown: Evaluation | None) -> list[dict[str, Any]]:
     """For each side of the constraints on parameters, how the point that is shown stands with it."""
     history = optimizer.history
-    others = [e.x for e in history.evaluations]
-    if not others:
+    if not history.evaluations:
         return []
-    margins = history.goals.known_margins(others[0] if shown is None else shown.x, others)
+    margins = history.data.known_margins((shown or history.evaluations[0]).x)
     return [
         {
             "text": shorten(margin.limit.text, LONGEST_TEXT),

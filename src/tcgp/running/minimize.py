@@ -687,6 +687,8 @@ class _Watchers:
         if self._line is not None:
             history = self._optimizer.history
             best: float | str | None = None if history.best is None else history.best.y
+            if history.best is not None and (predicted := self._optimizer.predicted_best) is not None:
+                best = f"best {predicted:.6g} predicted, {history.best.y:.6g} observed"
             if len(history.data.front) and history.goals.has_several:
                 best = f"{len(history.data.front)} on the front"
             left = seconds_left(history, self._n_evals, self._capacity)

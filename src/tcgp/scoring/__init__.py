@@ -10,12 +10,13 @@ from tcgp.scoring.occurrence import occurrence_discrepancy, predicted_probabilit
 from tcgp.scoring.pit import ks_pit, thresholded_pit, tks_pit
 from tcgp.scoring.ranked_probability import crps, twcrps, twcrps_sampled
 from tcgp.scoring.scores import Scores, leave_one_out_prediction, loo_scores, test_scores
-from tcgp.scoring.sensitivity import Sensitivity, sensitivity
+from tcgp.scoring.sensitivity import Sensitivities, Sensitivity, sensitivity
 
 __all__ = [
     "Diagnosis",
     "LimitDiagnosis",
     "Scores",
+    "Sensitivities",
     "Sensitivity",
     "crps",
     "diagnose",

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tcgp._arrays import as_generator
+from tcgp._text import did_you_mean, html_table, plain
 from tcgp._typing import FloatArray, IntArray, RandomState
 from tcgp.models import Model, SpaceModel
 from tcgp.scoring._arguments import check_model
 from tcgp.space import Dimension, Space, Value, parameter_names
 
-__all__ = ["Sensitivity", "indices", "sensitivity"]
+__all__ = ["LIMITS", "RANKS", "Sensitivities", "Sensitivity", "indices", "indices_over", "sensitivity"]
 
 BAR = 30  # characters of the longest bar
+LIMITS = "all limits"  # what the probability of keeping them is called among the outputs
+RANKS = ("objective", "limits", "both")
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,69 @@ class Sensitivity:
                 f"{self.names[i]:<{width}}  {self.total[i]:5.2f}  {self.first[i]:5.2f}  {bar}".rstrip()
             )
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [self.names[i], f"{self.total[i]:.2f}", f"{self.first[i]:.2f}"]
+            for i in np.argsort(-self.total, kind="stable")
+        ]
+        return html_table(["parameter", "total", "alone"], rows)
+
+
+@dataclass(frozen=True)
+class Sensitivities:
+    """Which parameters matter for each objective, each output, and the probability of keeping all limits.
+
+    ``str(sensitivities)`` is a table of total indices, the most important parameter first.
+
+    Attributes
+    ----------
+    of : dict of Sensitivity
+        By objective and output; that of the probability, in runs with limits, under ``"all limits"``.
+    objectives : tuple of str
+        Which of them are objectives.
+    rank : {"objective", "limits", "both"}
+        What the table is ordered by.
+    """
+
+    of: dict[str, Sensitivity]
+    objectives: tuple[str, ...]
+    rank: str = "both"
+
+    def __post_init__(self) -> None:
+        if self.rank not in RANKS:
+            hint = did_you_mean(self.rank, RANKS)
+            raise ValueError(f"rank must be 'objective', 'limits' or 'both', got {plain(self.rank)}{hint}")
+        if self.rank == "limits" and LIMITS not in self.of:
+            raise ValueError("rank must be 'objective': the run has no limits on outputs")
+
+    @property
+    def names(self) -> list[str]:
+        """The parameters, the most important first."""
+        columns = {"objective": self.objectives, "limits": (LIMITS,), "both": (*self.objectives, LIMITS)}
+        totals = [self.of[name].total for name in columns[self.rank] if name in self.of]
+        parameters = next(iter(self.of.values())).names if self.of else ()
+        order = np.argsort(-np.max(totals, axis=0), kind="stable") if totals else range(len(parameters))
+        return [parameters[i] for i in order]
+
+    def _rows(self) -> list[list[str]]:
+        """The parameter and its total indices, as texts."""
+        totals = [dict(zip(one.names, one.total, strict=True)) for one in self.of.values()]
+        return [[name, *(f"{column[name]:.2f}" for column in totals)] for name in self.names]
+
+    def __str__(self) -> str:
+        rows = [["parameter", *self.of], *self._rows()]
+        width = max(len(row[0]) for row in rows)
+        heads = [max(len(output), 5) for output in self.of]
+        return "\n".join(
+            "  ".join(
+                [f"{row[0]:<{width}}", *(f"{cell:>{w}}" for cell, w in zip(row[1:], heads, strict=True))]
+            )
+            for row in rows
+        )
+
+    def _repr_html_(self) -> str:
+        return html_table(["parameter", *self.of], self._rows())
 
 
 def sensitivity(model: Model, bounds: object = None, *, n: int = 1024, rng: RandomState = 0) -> Sensitivity:
@@ -93,18 +160,32 @@ def sensitivity(model: Model, bounds: object = None, *, n: int = 1024, rng: Rand
             list(zip(model.X.min(axis=0), model.X.max(axis=0), strict=True)) if bounds is None else bounds
         )
 
+    if isinstance(model, SpaceModel):
+        return indices_over(space, lambda U: model.predict_arrays(U)[0], n, rng, codes=model.space)
+
     def mean(shares: FloatArray) -> FloatArray:  # (len(space), m) to (m,)
         columns = [_values(dimension, row) for dimension, row in zip(space.dimensions, shares, strict=True)]
-        if not isinstance(model, SpaceModel):
-            return model.predict(
-                np.stack([np.array(v, dtype=float)[place] for v, place in columns], axis=1)
-            ).mean
-        codes = [_codes(model.space, i, v)[place] for i, (v, place) in enumerate(columns)]
-        return model.predict_arrays(np.concatenate(codes, axis=1))[0]
+        return model.predict(np.stack([np.array(v, dtype=float)[place] for v, place in columns], axis=1)).mean
 
-    names = tuple(parameter_names(space))
-    first, total = indices(mean, len(space), n, rng)
-    return Sensitivity(names, first, total)
+    return Sensitivity(tuple(parameter_names(space)), *indices(mean, len(space), n, rng))
+
+
+def indices_over(
+    space: Space,
+    fun: Callable[[FloatArray], FloatArray],
+    n: int = 1024,
+    rng: RandomState = 0,
+    *,
+    codes: Space | None = None,
+) -> Sensitivity:
+    """Sobol' indices over a space of a function of codes, which may be those of another space."""
+
+    def of_shares(shares: FloatArray) -> FloatArray:  # (len(space), m) to (m,)
+        columns = [_values(dimension, row) for dimension, row in zip(space.dimensions, shares, strict=True)]
+        rows = [_codes(codes or space, i, v)[place] for i, (v, place) in enumerate(columns)]
+        return fun(np.concatenate(rows, axis=1))
+
+    return Sensitivity(tuple(parameter_names(space)), *indices(of_shares, len(space), n, rng))
 
 
 def _as_named(space: Space, known: Space) -> Space:

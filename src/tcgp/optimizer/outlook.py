@@ -1,0 +1,201 @@
+"""What Gaussian processes say of every output of a run, of keeping the limits, and of the best design."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tcgp._typing import FloatArray
+from tcgp.methods.fit import fit_model
+from tcgp.models import Model, SpaceModel
+from tcgp.scoring.sensitivity import LIMITS, Sensitivities, indices_over
+from tcgp.space import Point
+
+if TYPE_CHECKING:
+    from tcgp.optimizer.view import RunView
+
+__all__ = ["Forecast", "Outlook"]
+
+MOST_ROWS = 300  # of the runs that models are fitted to
+N_SAMPLES = 512  # of Sobol' indices, a power of 2
+
+N_CANDIDATES = 1024  # of each round
+SPREADS = (0.3, 0.1, 0.03, 0.01, 0.003)  # of the rounds about the best candidates so far, in units of the box
+N_CENTRES = 12
+SHARE = 0.05  # by which a limit is relaxed to see what that buys
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """A design and what is predicted of it.
+
+    Attributes
+    ----------
+    x : tuple
+    value : float
+        Prediction of the objective, with the user's sign.
+    interval : (float, float)
+        In which it lies with probability 0.9.
+    chance : float
+        That all limits are kept, as if they were independent.
+    """
+
+    x: Point
+    value: float
+    interval: tuple[float, float]
+    chance: float
+
+
+class Outlook:
+    """Gaussian processes of all objectives, limits and recorded outputs of a run.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        A run with at least two evaluations that succeeded.
+
+    Examples
+    --------
+    >>> import tcgp
+    >>> from tcgp.optimizer.outlook import Outlook
+    >>> def beam(p):
+    ...     return {"mass": p["w"], "stress": 1.0 / p["w"]}
+    >>> result = tcgp.minimize(beam, {"w": (0.2, 2.0)}, n_evals=9, objective="mass", constraints="stress <= 2", rng=0)
+    >>> outlook = Outlook(result.optimizer)
+    >>> round(outlook.forecast.value, 2), round(outlook.best(relaxed={0: 0.5}).value, 1)
+    (0.5, 0.4)
+    >>> list(outlook.sensitivities("limits").of)
+    ['mass', 'stress', 'all limits']
+    """
+
+    def __init__(self, optimizer: RunView) -> None:
+        self._optimizer = optimizer
+        self._data = data = optimizer.history.data
+        self._rows = data.sample(MOST_ROWS)
+        if len(self._rows) < 2:
+            raise ValueError("at least two runs with a value are needed")
+        self._goals = optimizer.history.goals
+        self._n = data.n_objectives
+
+    @cached_property
+    def _models(self) -> list[Model]:
+        """Of each quantity: objectives and limits, small values of which are good."""
+        columns = self._data.Y[self._rows].T, self._data.sd[self._rows].T
+        return [
+            self._fit(y, sd if q.noisy else None)
+            for q, y, sd in zip(self._goals.quantities, *columns, strict=True)
+        ]
+
+    def _fit(self, y: FloatArray, sd: FloatArray | None = None) -> Model:
+        known, box = np.isfinite(y), [(0.0, 1.0)] * self._data.U.shape[1]
+        U, noisy = self._data.U[self._rows][known], sd is not None
+        return fit_model(
+            U, y[known], "gp", bounds=box, rng=0, noise=noisy, sd=None if sd is None else sd[known]
+        )
+
+    @cached_property
+    def outputs(self) -> dict[str, SpaceModel]:
+        """Models of the objectives and of the outputs as they were recorded, by name.
+
+        An output that hardly varies, or that few runs have, is left out.
+        """
+        space = self._optimizer.space
+        found = {
+            quantity.text: model.over(space, negated=quantity.sign < 0.0)
+            for quantity, model in zip(self._goals.objectives, self._models, strict=False)
+        }
+        evaluations = [self._data.evaluations[row] for row in self._rows]
+        for name in self._optimizer.history.output_names:
+            given = [(e.outputs or {}).get(name) for e in evaluations]
+            y = np.array([np.nan if value is None else value for value in given], dtype=np.float64)
+            if name not in found and len(np.unique(y[np.isfinite(y)])) > 2:
+                found[name] = self._fit(y, np.full(len(y), np.nan) if self._goals.noisy else None).over(space)
+        return found
+
+    def sensitivities(self, rank: str = "both") -> Sensitivities:
+        """Which parameters matter for each objective and output, and for the probability of keeping all limits."""
+        space = self._optimizer.space
+        means = {name: lambda U, m=model: m.predict_arrays(U)[0] for name, model in self.outputs.items()}
+        if self._goals.limits:
+            means[LIMITS] = self.chance
+        of = {name: indices_over(space, mean, N_SAMPLES) for name, mean in means.items()}
+        return Sensitivities(of, tuple(quantity.text for quantity in self._goals.objectives), rank)
+
+    @cached_property
+    def forecast(self) -> Forecast:
+        """The best predicted design for the limits as they are."""
+        return self.best()
+
+    def gains(self) -> list[tuple[int, float, float]]:
+        """What relaxing each limit a little would buy, the largest gain first.
+
+        Returns
+        -------
+        list of (int, float, float)
+            The place of the limit, the limit relaxed, and by how much the objective is then better. Limits that cost
+            nothing are left out.
+        """
+        spread, found = float(np.nanstd(self._data.Y[:, 0])) or 1.0, []
+        for j, limit in enumerate(self._goals.limits):
+            shift = SHARE * (abs(limit.shown_bound) or float(np.nanstd(self._data.excesses[:, j])))
+            gain = self._goals.objectives[0].sign * (self.forecast.value - self.best({j: shift}).value)
+            if gain > 1e-3 * spread:
+                found.append((j, limit.shown_bound + limit.sign * shift, gain))
+        return sorted(found, key=lambda one: -one[2])
+
+    def best(self, relaxed: dict[int, float] | None = None) -> Forecast:
+        """The design with the best predicted objective, among those predicted to keep all limits.
+
+        If there are none, it is the one that is predicted to come nearest to it.
+
+        Parameters
+        ----------
+        relaxed : dict, optional
+            By how much to relax limits, by their place in ``history.goals.limits``.
+        """
+        shifts = np.array([(relaxed or {}).get(j, 0.0) for j in range(len(self._goals.limits))])
+        rng, space, data = np.random.default_rng(0), self._optimizer.space, self._data
+        known = np.concatenate([data.U[data.ranking[:N_CENTRES]], rng.random((N_CANDIDATES, space.dim))])
+        U = self._allowed(known)
+        for spread in SPREADS:
+            centres = U[np.argsort(self._ranks(U, shifts), kind="stable")[:N_CENTRES]]
+            steps = spread * rng.standard_normal((N_CANDIDATES, space.dim))
+            # Some coordinates stay: where they lie on bounds, for instance.
+            steps *= rng.random(steps.shape) < 0.5
+            near = np.clip(centres[rng.integers(len(centres), size=N_CANDIDATES)] + steps, 0.0, 1.0)
+            U = np.concatenate([centres, self._allowed(near)])
+        u = U[[int(np.argmin(self._ranks(U, shifts)))]]
+        sign = self._goals.objectives[0].sign
+        prediction = self._models[0].predict(u)
+        low, high = np.ravel(prediction.interval(0.9))
+        ends = sorted((sign * float(low), sign * float(high)))
+        value = sign * float(prediction.mean[0])
+        return Forecast(space.decode(u)[0], value, (ends[0], ends[1]), float(self.chance(u, shifts)[0]))
+
+    def chance(self, U: FloatArray, shifts: FloatArray | None = None) -> FloatArray:
+        """Probability that all limits are kept at codes, (m,), as if they were independent."""
+        limits = self._models[self._n :]
+        levels = np.zeros(len(limits)) if shifts is None else shifts
+        chances = [model.predict(U).cdf(level) for model, level in zip(limits, levels, strict=True)]
+        return np.prod(chances, axis=0) if chances else np.ones(len(U))
+
+    def _allowed(self, U: FloatArray) -> FloatArray:
+        """Codes of points of the space that known constraints allow."""
+        space, region = self._optimizer.space, self._optimizer.region
+        points = space.decode(U)
+        if region is not None:
+            points = [p for p, ok in zip(points, region.allows(points), strict=True) if ok]
+        return np.asarray(space.encode(points)) if points else U[:0]
+
+    def _ranks(self, U: FloatArray, shifts: FloatArray) -> FloatArray:
+        """Small where the predicted objective is small and no predicted limit is broken."""
+        models = [self._models[0], *self._models[self._n :]]
+        sizes = [float(np.std(model.y)) or 1.0 for model in models]
+        means = np.stack([m.predict(U).mean / size for m, size in zip(models, sizes, strict=True)], axis=1)
+        excess = np.maximum(means[:, 1:] - shifts / sizes[1:], 0.0).sum(axis=1)
+        worst = means[:, 0].max() + 1.0
+        ranks: FloatArray = np.where(excess > 0.0, worst + excess, means[:, 0])
+        return ranks

@@ -1,4 +1,4 @@
-"""``tcgp tell --correct``: a typo put right from the command line, and where it shows."""
+"""``tcgp tell --correct``: a typo corrected from the command line, and where it shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Corrections: what was told wrongly is put right, the journal keeps both, and the run goes on as if resumed."""
+"""Corrections: what was told wrongly is corrected, the journal keeps both, and the run goes on as if resumed."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def hangs_on_the_right(x: Any) -> float:
 @pytest.fixture
 def pids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TCGP_TEST_PIDS", str(tmp_path))
-    monkeypatch.setattr("tcgp.running.crews.LONGEST_FAREWELL", 0.1)
+    monkeypatch.setattr("tcgp.running.crews.LONGEST_END", 0.1)
     return tmp_path
 
 

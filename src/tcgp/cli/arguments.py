@@ -543,8 +543,13 @@ def build_parser() -> argparse.ArgumentParser:
         dest="command", metavar="COMMAND", title="commands", parser_class=_Parser
     )
     for name, command in COMMANDS.items():
-        texts = {"help": command.help, "description": command.description, "epilog": command.epilog}
-        added = commands.add_parser(name, usage=command.usage, **texts)
+        added = commands.add_parser(
+            name,
+            usage=command.usage,
+            help=command.help,
+            description=command.description,
+            epilog=command.epilog,
+        )
         _add(added, command.arguments)
         added.set_defaults(module=f"tcgp.cli.{command.module}")
     parts = commands.choices["experiment"].add_subparsers(

@@ -63,7 +63,7 @@ def read(path: str | os.PathLike[str]) -> Campaign:
 
 
 def find_journal(path: str | os.PathLike[str]) -> Path:
-    """The journal that is meant: by its name, by the directory of its campaign, or by the spec beside it."""
+    """The journal that is meant: by its name, by the directory of its campaign, or by the spec next to it."""
     place = Path(path)
     if place.suffix == ".toml" and place.is_file():
         return _that_exists(default_journal(place), f"the spec {str(path)!r} has no campaign yet")

@@ -204,7 +204,7 @@ def _data_of_csv(options: argparse.Namespace) -> _Data:
     ignored = {objective, *options.ignore, *(others.values() if of_campaign else ())}
     names = [name for name in header if name not in ignored]
     if not names:
-        raise UsageError(f"{options.data!r} needs a column for each parameter beside {objective!r}")
+        raise UsageError(f"{options.data!r} needs a column for each parameter, besides {objective!r}")
     kept = [(line, row) for line, row in rows if not is_missing(row[header.index(objective)])]
     if len(kept) < len(rows):
         note(f"rows without a value, left out: {len(rows) - len(kept)}")

@@ -271,8 +271,8 @@ def _value_columns(
             objective = value
         if objective is None and len(others) != 1:
             raise UsageError(
-                f"name the column of {table.path!r} that has the values with --objective; beside the parameters there "
-                f"are: {', '.join(others) or 'none'}"
+                f"name the column of {table.path!r} that has the values with --objective; besides the parameters "
+                f"there are: {', '.join(others) or 'none'}"
             )
         ignored = [name for name in others if name != (objective or others[0])]
         if ignored:

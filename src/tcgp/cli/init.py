@@ -104,7 +104,7 @@ def _ask(question: str, parse: Callable[[str], T]) -> T:
 
 
 def _command(answer: str, folder: Path) -> tuple[list[str], list[str]]:
-    """A command and its placeholders. Files beside the spec are found from the directory of each run, too."""
+    """A command and its placeholders. Files next to the spec are found from the directory of each run, too."""
     program, *arguments = shlex.split(answer) or [""]
     if not program:
         raise ValueError("a command is needed")

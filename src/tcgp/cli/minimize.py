@@ -70,6 +70,47 @@ def run(options: argparse.Namespace) -> int:
     if options.example:
         print(EXAMPLE, end="")
         return DONE
+    spec, journal, simulator = _read_options(options)
+    if options.dry_run:
+        _show_plan(spec, journal, simulator)
+        return DONE
+    if options.report is not None:
+        check_writable(options.report, force=options.force)
+    simulator = _prepare(spec, journal, simulator)
+    if options.retry_failed is not None:
+        _retry_failed(journal, options.retry_failed)
+    with signals_interrupt(Terminated):
+        if options.try_once:
+            from tcgp.cli.trial import try_once
+
+            return try_once(spec, journal, simulator)
+        result = _minimize(spec, journal, simulator, not (options.quiet or options.json), options.report)
+    campaign = read(journal)
+    simulator = replace(simulator, campaign=campaign.header.get("campaign"))
+    if options.json:
+        status = {"status": Status(result.status).name.lower(), "message": result.message}
+        show(json.dumps({**facts(campaign), **status}))
+    else:
+        for line in _summary(campaign, journal, result, simulator):
+            show(line)
+        if options.report is not None:
+            show(f"report       {relative(options.report)}")
+    _note_what_to_do(options.spec, spec, result, campaign, simulator)
+    if result.status == Status.INTERRUPTED:
+        return INTERRUPTED
+    if options.verify is not None:
+        from tcgp.cli.verify import verify
+
+        verify(campaign, simulator, options.verify)
+    if not options.no_plots:
+        _draw(result, journal, force=options.force, quiet=options.quiet)
+    stuck = result.status in (Status.WORKERS, Status.FAILURES, Status.UNREAD)
+    found = campaign.history.data.feasible.any() and not stuck
+    return DONE if found else WITHOUT_SUCCESS
+
+
+def _read_options(options: argparse.Namespace) -> tuple[Spec, Path, Simulator]:
+    """The spec with the limits of the command line, where its journal is, and who makes its runs."""
     if options.spec is None:
         raise UsageError("which SPEC.toml? tcgp minimize --example prints one to fill in")
     spec = load_spec(options.spec)
@@ -85,46 +126,21 @@ def run(options: argparse.Namespace) -> int:
     journal = Path(options.journal) if options.journal else default_journal(spec.path)
     if journal.exists() and not journal.is_file():
         raise UsageError(f"the journal {str(journal)!r} is not a regular file: choose another")
-    simulator = spec.program.simulator(journal.absolute().parent / "runs", spec.directory)
     for argument in spec.program.files_out_of_reach(spec.directory):
         note(
-            f"every run works in a directory of its own: if {argument!r} is the file beside the spec, write "
+            f"every run works in a directory of its own: if {argument!r} is the file next to the spec, write "
             f'"{{spec_dir}}/{argument}"'
         )
-    if options.dry_run:
-        _show_plan(spec, journal, simulator)
-        return DONE
-    if options.report is not None:
-        check_writable(options.report, force=options.force)
-    simulator = _prepare(spec, journal, simulator)
-    if options.retry_failed is not None:
-        _retry_failed(journal, options.retry_failed)
-    if options.try_once:
-        from tcgp.cli.trial import try_once
+    return spec, journal, spec.program.simulator(journal.absolute().parent / "runs", spec.directory)
 
-        with signals_interrupt(Terminated):
-            return try_once(spec, journal, simulator)
-    with signals_interrupt(Terminated):
-        result = _minimize(spec, journal, simulator, not (options.quiet or options.json), options.report)
-    campaign = read(journal)
-    simulator = replace(simulator, campaign=campaign.header.get("campaign"))
-    if options.json:
-        show(
-            json.dumps(
-                {**facts(campaign), "status": Status(result.status).name.lower(), "message": result.message}
-            )
-        )
-    else:
-        for line in _summary(campaign, journal, result, simulator):
-            show(line)
-        if options.report is not None:
-            show(f"report       {relative(options.report)}")
+
+def _note_what_to_do(name: str, spec: Spec, result: Result, campaign: Campaign, simulator: Simulator) -> None:
+    """Say how to go on after a run without a value, and after one that was interrupted."""
     if result.status == Status.UNREAD:
         _note_what_was_printed(spec, campaign, simulator)
         note(
-            f"say in {options.spec!r} where the value is, and give the same command again: it is read from the runs "
-            f"that were made, and none is made twice (tcgp minimize {options.spec} --try makes one run and shows what "
-            "is read)"
+            f"say in {name!r} where the value is, and give the same command again: it is read from the runs that were "
+            f"made, and none is made twice (tcgp minimize {name} --try makes one run and shows what is read)"
         )
     elif campaign.history.evaluations and not campaign.history.data.succeeded.any():
         note(
@@ -132,17 +148,7 @@ def run(options: argparse.Namespace) -> int:
             "if only the place of the value was, correct it in the spec, and the runs are read again"
         )
     if result.status == Status.INTERRUPTED:
-        note(f"the same command goes on where this one stopped: tcgp minimize {options.spec}")
-        return INTERRUPTED
-    if options.verify is not None:
-        from tcgp.cli.verify import verify
-
-        verify(campaign, simulator, options.verify)
-    if not options.no_plots:
-        _draw(result, journal, force=options.force, quiet=options.quiet)
-    stuck = result.status in (Status.WORKERS, Status.FAILURES, Status.UNREAD)
-    found = campaign.history.data.feasible.any() and not stuck
-    return DONE if found else WITHOUT_SUCCESS
+        note(f"the same command goes on where this one stopped: tcgp minimize {name}")
 
 
 def _minimize(spec: Spec, journal: Path, simulator: Simulator, progress: bool, report: str | None) -> Result:
@@ -348,7 +354,7 @@ def _summary(campaign: Campaign, journal: Path, result: Result, simulator: Simul
 
 
 def _describe_best(label: str, campaign: Campaign, evaluation: Evaluation, simulator: Simulator) -> list[str]:
-    """The value of a run and where it was, and what else came of it."""
+    """The value of a run and where it was, and its other outputs."""
     where = _where(campaign, evaluation, simulator)
     point = [f"{name} = {json.dumps(value)}" for name, value in named(campaign, evaluation.x).items()]
     return [

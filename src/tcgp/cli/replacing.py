@@ -15,7 +15,7 @@ __all__ = ["check_replaceable"]
 def check_replaceable(
     path: str | os.PathLike[str], what: str, is_ours: Callable[[bytes], bool], *, force: bool
 ) -> None:
-    """Refuse a place where there is something that tcgp did not write; with ``force``, only what nobody could restore.
+    """Refuse a place with a file that tcgp did not write; with ``force``, only a file that could not be restored.
 
     Journals, specs, directories and devices are never replaced.
     """

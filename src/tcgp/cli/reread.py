@@ -73,7 +73,7 @@ def read_again(spec: Spec, journal: Path, simulator: Simulator, copy: Path) -> N
         note(f"the spec has changed where values are: {_summary(readings)}")
     if n_without_run and has_changed:
         note(f"{n_without_run} values have no run here to be read from, and stay as they are")
-    if gone:  # nobody knows what was read before: a file may be missing that was there
+    if gone:  # it is not known what was read before: a file may be missing that was there
         reason = gone[-1].after.reason
         note(f"{len(gone)} values are not found where the spec says, and stay as they are: {reason}")
     if n_by_hand:
@@ -86,7 +86,7 @@ def _readings(
     """What the runs give now that have ended normally; how many values no run gave before, and how many have no run."""
     readings = _read_runs(optimizer.history, simulator)
     corrected = {correction.after.id for correction in optimizer.history.corrections}
-    if places is None:  # nobody knows what was read before
+    if places is None:  # it is not known what was read before
         untouched = [r for r in readings if r.before.id not in corrected]
     else:
         before = {r.before.id: r.after for r in _read_runs(optimizer.history, replace(simulator, **places))}

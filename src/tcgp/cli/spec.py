@@ -106,7 +106,7 @@ alloy = {type = "categorical", choices = ["steel", "brass", "zinc"]}
 # Input files that are written to the directory of each run. In them, {{ width }} stands for a parameter; expressions
 # and Python's formats are understood: {{ 2 * width :.3e }}.
 # [template]
-# "deck.inp" = "deck.inp.in"    # the file in the run's directory = the template beside this file
+# "deck.inp" = "deck.inp.in"    # the file in the run's directory = the template next to this file
 
 # [environment]                 # variables for the program
 # OMP_NUM_THREADS = "1"
@@ -189,7 +189,7 @@ class Program:
     templates: dict[str, str]  # where their texts come from
 
     def files_out_of_reach(self, base: Path) -> list[str]:
-        """Arguments that look like files beside the spec, which the program will not find from its directory."""
+        """Arguments that look like files next to the spec, which the program will not find from its directory."""
         others = [a for a in self.command[1:] if a not in self.decks]
         return [a for a in others if not os.path.isabs(a) and os.path.isfile(base / a)]
 
@@ -457,7 +457,7 @@ def _decks(table: object, space: Space, base: Path) -> dict[str, Deck]:
     if not isinstance(table, Mapping) or not all(isinstance(path, str) for path in table.values()):
         raise ValueError(
             '\'template\' must be a table [template] with lines such as "deck.inp" = "deck.inp.in", the file in the '
-            f"run's directory and the template beside the spec, got {table!r}"
+            f"run's directory and the template next to the spec, got {table!r}"
         )
     names = [*(space.names or ()), "spec_dir"]
     point = space.as_argument(space.decode(np.full((1, space.dim), 0.5))[0])

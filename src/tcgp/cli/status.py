@@ -125,7 +125,7 @@ def _which(campaign: Campaign, evaluation: Evaluation) -> str:
 
 
 def _around(campaign: Campaign, evaluation: Evaluation) -> list[str]:
-    """Where an evaluation was made, and what else came of it."""
+    """Where an evaluation was made, and its other outputs."""
     return [
         f"at           {json.dumps(named(campaign, evaluation.x))}",
         *describe_goals_at(campaign, evaluation),

@@ -61,7 +61,7 @@ def try_once(spec: Spec, journal: Path, simulator: Simulator) -> int:
     if outcome.exit_code == 0:
         place = relative(simulator.directory_of(name) or Path(simulator.runs) / name)
         again = f"read again, and not made again, by the next start, unless you delete {place}"
-    show(f"journaled    no value: put it right, and this run is {again}")
+    show(f"journaled    no value: correct the spec or the program, and this run is {again}")
     return WITHOUT_SUCCESS
 
 
@@ -70,14 +70,14 @@ def _complain_of_missing(spec: Spec, outcome: Outcome) -> int:
     missing = list(outcome.reason) if isinstance(outcome.reason, dict) else []
     if missing:
         complain(
-            f"there is no value of the output{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}: put "
-            f"right in {str(spec.path)!r} where it is, and the next start reads it from this run"
+            f"there is no value of the output{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}: "
+            f"correct in {str(spec.path)!r} where it is, and the next start reads it from this run"
         )
     return WITHOUT_SUCCESS if missing else DONE
 
 
 def _outcome(optimizer: Optimizer, proposal: Proposal, simulator: Simulator, crew: ProgramCrew) -> Outcome:
-    """What comes of a point; a run of it that was made before and has failed is made anew.
+    """The outcome at a point; a run of it that was made before and has failed is made again.
 
     One that ended normally is not: the spec may still say wrongly where its value is.
     """

@@ -19,7 +19,7 @@ __all__ = ["Data"]
 
 @dataclass(frozen=True)
 class Data:
-    """Evaluations as a table that nobody can write to, and views of it.
+    """Evaluations as a read-only table, and views of it.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What is asked and what comes of it: a proposal, and an evaluation."""
+"""A proposal, and the evaluation that answers it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Evaluation:
     sd: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "x", tuple(self.x))  # nobody can change what was told
+        object.__setattr__(self, "x", tuple(self.x))  # what was told cannot be changed
 
     @property
     def failed(self) -> bool:

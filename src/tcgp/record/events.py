@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 from tcgp._text import plain
 from tcgp.goals import Noise
@@ -34,60 +34,72 @@ Json: TypeAlias = dict[str, Any]
 SOURCES = ("design", "criterion", "exploration", "given", "repeat")
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A point was proposed."""
+class _Event:
+    """What an event keeps in a journal, and how it is read from there: by default its fields, under their names."""
 
-    kind: ClassVar = "ask"
-    proposal: Proposal
+    kind: ClassVar[str]
 
     def to_json(self) -> Json:
         """For a journal."""
+        return {"event": self.kind, **asdict(self)}  # type: ignore[call-overload]
+
+    @classmethod
+    def from_json(cls, item: Mapping[str, Any]) -> Self:
+        """From a journal."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Asked(_Event):
+    """A point was proposed."""
+
+    kind = "ask"
+    proposal: Proposal
+
+    def to_json(self) -> Json:
         return {"event": self.kind, **asdict(self.proposal)}
 
     @classmethod
-    def from_json(cls, item: Mapping[str, Any]) -> Asked:
-        """From a journal."""
+    def from_json(cls, item: Mapping[str, Any]) -> Self:
         check_choice("source", item["source"], SOURCES)
         return cls(Proposal(item["id"], item["x"], item["source"], _trace(item["trace"]), item["fit"]))
 
 
 @dataclass(frozen=True)
-class Told:
+class _OfEvaluation(_Event):
+    """An event that is an evaluation."""
+
+    evaluation: Evaluation
+
+    def to_json(self) -> Json:
+        fields = {"event": self.kind, "id": self.evaluation.id, **vars(self.evaluation)}
+        return {k: v for k, v in fields.items() if v is not None or k not in ("outputs", "sd")}
+
+    @classmethod
+    def from_json(cls, item: Mapping[str, Any]) -> Self:
+        y, outputs = _number("y", item["y"]), item.get("outputs")
+        if not isinstance(outputs, dict | None):
+            raise ValueError(f"outputs must be a mapping to numbers, got {plain(outputs)}")
+        if outputs is not None:
+            outputs = {name: _number(f"the output {name!r}", value) for name, value in outputs.items()}
+        evaluation = Evaluation.of(item["x"], y, item["reason"], item.get("seconds"))
+        return cls(replace(evaluation, id=item["id"], outputs=outputs, sd=_number("sd", item.get("sd"))))
+
+
+class Told(_OfEvaluation):
     """An evaluation was reported."""
 
-    kind: ClassVar = "tell"
-    evaluation: Evaluation
-
-    def to_json(self) -> Json:
-        """For a journal."""
-        return _evaluation_to_json(self.kind, self.evaluation)
-
-    @classmethod
-    def from_json(cls, item: Mapping[str, Any]) -> Told:
-        """From a journal."""
-        return cls(_evaluation_from_json(item))
+    kind = "tell"
 
 
-@dataclass(frozen=True)
-class Corrected:
+class Corrected(_OfEvaluation):
     """An evaluation that had been reported wrongly was reported anew."""
 
-    kind: ClassVar = "correct"
-    evaluation: Evaluation
-
-    def to_json(self) -> Json:
-        """For a journal."""
-        return _evaluation_to_json(self.kind, self.evaluation)
-
-    @classmethod
-    def from_json(cls, item: Mapping[str, Any]) -> Corrected:
-        """From a journal."""
-        return cls(_evaluation_from_json(item))
+    kind = "correct"
 
 
 @dataclass(frozen=True)
-class Retry:
+class Retry(_Event):
     """An attempt at a proposal failed for a reason outside it, and was to be followed by another.
 
     Attributes
@@ -100,18 +112,13 @@ class Retry:
         How long it took.
     """
 
-    kind: ClassVar = "retry"
+    kind = "retry"
     id: int
     reason: str | None
     seconds: float | None = field(default=None, compare=False)
 
-    def to_json(self) -> Json:
-        """For a journal."""
-        return {"event": self.kind, **asdict(self)}
-
     @classmethod
-    def from_json(cls, item: Mapping[str, Any]) -> Retry:
-        """From a journal."""
+    def from_json(cls, item: Mapping[str, Any]) -> Self:
         number, reason, seconds = item["id"], item["reason"], _number("seconds", item.get("seconds"))
         if type(number) is not int or not isinstance(reason, str | None):
             raise ValueError(
@@ -121,44 +128,37 @@ class Retry:
 
 
 @dataclass(frozen=True)
-class Enqueued:
+class Enqueued(_Event):
     """The user wants a point to be evaluated before any others."""
 
-    kind: ClassVar = "enqueue"
+    kind = "enqueue"
     x: Point
 
-    def to_json(self) -> Json:
-        """For a journal."""
-        return {"event": self.kind, "x": self.x}
-
     @classmethod
-    def from_json(cls, item: Mapping[str, Any]) -> Enqueued:
-        """From a journal."""
+    def from_json(cls, item: Mapping[str, Any]) -> Self:
         return cls(item["x"])
 
 
 @dataclass(frozen=True)
-class SpaceChanged:
+class SpaceChanged(_Event):
     """Another space of the same parameters is searched from here on."""
 
-    kind: ClassVar = "space"
+    kind = "space"
     space: Space
 
     def to_json(self) -> Json:
-        """For a journal."""
         return {"event": self.kind, "space": self.space.to_json()}
 
     @classmethod
-    def from_json(cls, item: Mapping[str, Any]) -> SpaceChanged:
-        """From a journal."""
+    def from_json(cls, item: Mapping[str, Any]) -> Self:
         return cls(Space.from_json(item["space"]))
 
 
 @dataclass(frozen=True)
-class GoalsChanged:
+class GoalsChanged(_Event):
     """Something else is wanted from here on: what `tcgp.Optimizer` calls so."""
 
-    kind: ClassVar = "goals"
+    kind = "goals"
     objective: str | tuple[str, ...] | None
     constraints: tuple[str, ...]
     maximize: bool | tuple[str, ...]
@@ -166,13 +166,8 @@ class GoalsChanged:
     n_initial: int | None
     noise: Noise = False
 
-    def to_json(self) -> Json:
-        """For a journal."""
-        return {"event": self.kind, **asdict(self)}
-
     @classmethod
-    def from_json(cls, item: Mapping[str, Any]) -> GoalsChanged:
-        """From a journal."""
+    def from_json(cls, item: Mapping[str, Any]) -> Self:
         return cls(**{name: item[name] for name in GOALS if name in item or name != "noise"})
 
 
@@ -186,21 +181,6 @@ def event_from_json(item: Mapping[str, Any]) -> Event:
     """The event that a line of a journal keeps; KeyError, TypeError or ValueError if it is none."""
     event: Event = EVENTS[item["event"]].from_json(item)
     return event
-
-
-def _evaluation_to_json(kind: str, evaluation: Evaluation) -> Json:
-    fields = {"event": kind, "id": evaluation.id, **vars(evaluation)}
-    return {k: v for k, v in fields.items() if v is not None or k not in ("outputs", "sd")}
-
-
-def _evaluation_from_json(item: Mapping[str, Any]) -> Evaluation:
-    y, outputs = _number("y", item["y"]), item.get("outputs")
-    if not isinstance(outputs, dict | None):
-        raise ValueError(f"outputs must be a mapping to numbers, got {plain(outputs)}")
-    if outputs is not None:
-        outputs = {name: _number(f"the output {name!r}", value) for name, value in outputs.items()}
-    evaluation = Evaluation.of(item["x"], y, item["reason"], item.get("seconds"))
-    return replace(evaluation, id=item["id"], outputs=outputs, sd=_number("sd", item.get("sd")))
 
 
 def _trace(trace: object) -> Json | None:

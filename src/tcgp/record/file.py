@@ -26,7 +26,7 @@ logger = logging.getLogger("tcgp")
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
 
-ROOM = len(".rescue-9999")  # in the name of a file, for those beside it
+ROOM = len(".rescue-9999")  # in the name of a file, for those next to it
 
 
 class JournalError(ValueError):
@@ -38,7 +38,7 @@ class JournalInUse(JournalError):
 
 
 class JournalRescued(JournalError):
-    """A journal that was changed by someone else while it was open: it goes on in a file beside it."""
+    """A journal that was changed by someone else while it was open: it goes on in a file next to it."""
 
 
 class GuardedFile:
@@ -256,7 +256,7 @@ def _open(path: Path) -> int:
 
 
 def _new_beside(place: Path, content: bytes, kind: str = "rescue") -> tuple[int, Path]:
-    """A new file with this content, open and locked: beside another or, if that fails, where temporary files go."""
+    """A new file with this content, open and locked: next to another or, if that fails, where temporary files go."""
     failure: OSError | None = None
     for directory in (place.parent, Path(tempfile.gettempdir())):
         try:

@@ -521,6 +521,6 @@ class History:
 
 
 def _frozen(array: FloatArray) -> FloatArray:
-    """The array, which nobody can write to from here on."""
+    """The array, made read-only."""
     array.setflags(write=False)
     return array

@@ -66,7 +66,7 @@ class Journal:
     """An open journal, locked against other processes.
 
     A journal opened a second time in the same process passes to the one who opened it last. A journal that someone
-    else changes goes on in a rescue file beside it, a journal in its own right: see ``GuardedFile``.
+    else changes goes on in a rescue file next to it, a journal in its own right: see ``GuardedFile``.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def read_journal(path: str | os.PathLike[str]) -> Record:
 
 
 def is_journal(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins as a journal does; False for what is no file or cannot be read."""
+    """Whether a file begins as a journal does; False if it is no file or cannot be read."""
     if not os.path.isfile(path):  # to look into a pipe would take from it
         return False
     try:

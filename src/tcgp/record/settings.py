@@ -118,7 +118,7 @@ class Settings:
             check_options(self.method, options_of(self.method), self.options)
             check_choices(self.options)
             json.dumps(self.options, allow_nan=False)
-        except TypeError as error:  # an unknown name, or a number that is none of Python's
+        except TypeError as error:  # an unknown name, or a number of another type than Python's
             raise ValueError(f"options: {error}") from None
         if self.maximizer is None:
             object.__setattr__(self, "maximizer", choices_of(self.options).maximizer)

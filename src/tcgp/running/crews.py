@@ -1,7 +1,7 @@
 """Evaluate a function here, in processes of ours, or wherever an executor or a map takes it.
 
-A crew keeps a number of evaluations going: `submit` starts one, `wait` gives those that have ended. What
-becomes of an evaluation is an `Outcome`; an exception of the function is one, and so is the death of its
+A crew keeps a number of evaluations going: `submit` starts one, `wait` gives those that have ended. The
+result of an evaluation is an `Outcome`; an exception of the function is one, and so is the death of its
 process.
 """
 
@@ -43,7 +43,7 @@ __all__ = [
 Function = Callable[[Any], Any]
 
 LONGEST_TRACEBACK = 10_000  # characters from its end
-LONGEST_FAREWELL = 5.0  # seconds that a process may take to end before it is killed
+LONGEST_END = 5.0  # seconds that a process may take to end before it is killed
 
 
 class WorkersError(RuntimeError):
@@ -272,7 +272,7 @@ class Batches:
         return ended
 
     def _evaluate(self) -> None:
-        """Evaluate what waits, and note what comes of it, up to an error of the map or an interrupt."""
+        """Evaluate what waits, and keep the outcomes up to an error of the map or an interrupt."""
         numbers, arguments = zip(*self._waiting, strict=True)
         self._waiting.clear()
         outcomes: list[Outcome] = []
@@ -284,7 +284,7 @@ class Batches:
         finally:
             self._ended = list(zip(numbers, outcomes, strict=False))
         if len(outcomes) != len(numbers):
-            self._ended.clear()  # nobody knows which are of which points
+            self._ended.clear()  # it is not known which are of which points
             raise WorkersError(f"the map gave {len(outcomes)} results for {len(numbers)} points")
 
     def close(self) -> None:
@@ -427,7 +427,7 @@ class Processes:
         try:
             outcome: Outcome | None = worker.connection.recv()
         except (EOFError, OSError):
-            self._ended.append((number, Outcome(None, worker.obituary())))
+            self._ended.append((number, Outcome(None, worker.cause_of_death())))
             self._replace(worker)
             return
         self._idle.append(worker)
@@ -490,19 +490,19 @@ class _Worker:
             self.connection.recv()
         except (EOFError, OSError):
             raise WorkersError(
-                f"a worker process could not start ({self.obituary()}); in a script, call minimize under "
+                f"a worker process could not start ({self.cause_of_death()}); in a script, call minimize under "
                 "if __name__ == '__main__':"
             ) from None
 
-    def obituary(self) -> str:
-        self.process.join(timeout=LONGEST_FAREWELL)
+    def cause_of_death(self) -> str:
+        self.process.join(timeout=LONGEST_END)
         return f"the worker process died with exit code {self.process.exitcode}"
 
     def end(self) -> None:
         self.connection.close()
         if self.process.is_alive():
             self.process.terminate()
-        self.process.join(timeout=LONGEST_FAREWELL)
+        self.process.join(timeout=LONGEST_END)
         if self.process.is_alive():
             self.process.kill()
             self.process.join()

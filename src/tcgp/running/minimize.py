@@ -305,7 +305,7 @@ def minimize(
 
 
 def _result(loop: _Loop) -> Result:
-    """Go through the loop, and say what has come of it; nothing interrupts the latter, or all would be lost."""
+    """Go through the loop, and make the result; an interrupt waits until it is made, or all would be lost."""
     interrupts: list[tuple[int, Any]] = []
     try:
         status, stopped = _run(loop)
@@ -373,12 +373,12 @@ class _Loop:
         self._unread: set[int] = (
             set()
         )  # evaluations that ended normally without a value, seen by this process
-        self._missing: set[str] = set()  # outputs without a value that were spoken of
+        self._missing: set[str] = set()  # outputs without a value that were warned of
         self._raised: set[str] = set()  # kinds of exceptions whose traceback was logged
         self._end = math.inf if rules.max_time is None else time.monotonic() + rules.max_time
 
     def close(self) -> None:
-        """End what still runs, let nobody wait for news, and release the journal."""
+        """End what still runs, tell those who watch, and release the journal."""
         try:
             self.crew.close()
         finally:
@@ -559,10 +559,10 @@ class _Loop:
 
 
 def _run(loop: _Loop) -> tuple[Status, str]:
-    """Go through the loop to its end; if an error ends it, tell what has come of evaluations."""
+    """Go through the loop to its end; if an error ends it, tell the evaluations that have ended."""
     try:
         return _run_to_its_end(loop)
-    except KeyboardInterrupt:  # one more, while the first was attended to
+    except KeyboardInterrupt:  # one more, while the first was handled
         with held_back([]):
             left = _leave(loop, "interrupted again")
             loop.tell_all()

@@ -10,14 +10,14 @@ from tcgp.record.history import History
 __all__ = ["seconds_left"]
 
 RECENT = 20  # evaluations and proposals that tell the pace
-LONG = 30.0  # seconds of an evaluation beside which those of a model do not matter
+LONG = 30.0  # seconds of an evaluation compared with which those of a model do not matter
 
 
 def seconds_left(history: History, n_evals: int, capacity: int) -> float | None:
-    """Seconds until a budget is spent, at the pace of late; None if nobody knows.
+    """Seconds until a budget is spent, at the recent pace; None if it is not known.
 
-    The pace is in the journal, so that it is known right after a resume. As long as no model has chosen a point, nobody
-    knows how long that takes: then there is only an estimate if an evaluation takes far longer.
+    The pace is in the journal, so that it is known right after a resume. As long as no model has chosen a point, it is
+    not known how long that takes: there is then an estimate only if an evaluation takes far longer.
 
     Parameters
     ----------

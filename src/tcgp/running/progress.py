@@ -58,7 +58,7 @@ class ProgressLine:
     total : int
         Number of evaluations to come to.
     stream : file, optional
-        Standard error by default. If nobody reads it any more, the line is not shown, and the run goes on.
+        Standard error by default. If it is closed, the line is not shown, and the run goes on.
     without_best : str
         What to say as long as there is no best value.
     """

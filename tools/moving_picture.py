@@ -1,4 +1,4 @@
-"""Draw the moving picture of the README: a report that fills in, as a GIF.
+"""Draw the moving picture of the README, a report that fills in, as a GIF, and write the finished page next to it.
 
 python tools/moving_picture.py [docs/images/run.gif]
 
@@ -38,6 +38,7 @@ def main() -> None:
             page.wait_for_timeout(300)
             frames.append(Image.open(io.BytesIO(page.screenshot())).convert("RGB").resize(SHOWN))
         browser.close()
+        shutil.copy(html, target.with_suffix(".html"))  # the finished page
     palette = frames[-1].quantize(COLOURS)  # one for all: unchanged parts take no bytes
     pictures = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
     durations = [MILLISECONDS] * (len(pictures) - 1) + [LAST]

@@ -17,16 +17,10 @@ __all__ = ["Polytope", "linear_rows"]
 
 @dataclass(frozen=True, eq=False)
 class Polytope:
-    """The points u of the unit cube with A u <= b.
+    """The points u of the unit cube with A u <= b."""
 
-    Attributes
-    ----------
-    A : array of shape (k, d)
-    b : array of shape (k,)
-    """
-
-    A: FloatArray
-    b: FloatArray
+    A: FloatArray  # (k, d)
+    b: FloatArray  # (k,)
 
     def is_empty(self, rows: Sequence[int] | None = None) -> bool:
         """Whether no point of the cube satisfies all inequalities, or the given rows."""

@@ -95,16 +95,7 @@ class Region:
         return not self._predicates
 
     def allows(self, points: Sequence[Point]) -> BoolArray:
-        """Which points satisfy all the constraints, exactly.
-
-        Parameters
-        ----------
-        points : sequence of m points, as `Space.check` and `Space.decode` give them
-
-        Returns
-        -------
-        boolean array of shape (m,)
-        """
+        """Which points satisfy all the constraints, exactly."""
         allowed = self._holds(table_of_points(self.space, points), len(points))
         rows = np.flatnonzero(allowed).tolist()
         allowed[rows] = self._accepted([points[i] for i in rows])
@@ -135,10 +126,6 @@ class Region:
         """Distances of the constraints to their limits, and their gradients, up to the rounding of decoding.
 
         Constraints that give no number are left out.
-
-        Parameters
-        ----------
-        codes : array of shape (m, dim)
 
         Returns
         -------

@@ -146,12 +146,7 @@ class OptimizationPlan:
 
 @dataclass(frozen=True)
 class PicturePlan:
-    """A picture that needs no runs.
-
-    Attributes
-    ----------
-    name, title, mirrors : str
-    """
+    """A picture that needs no runs."""
 
     name: str
     title: str
@@ -364,10 +359,6 @@ def get(
     maximizer : {"multistart", "smc"}, optional
         How the criterion of optimization runs is maximized: as in the paper with ``as_published``, otherwise by
         multistart by default.
-
-    Returns
-    -------
-    CalibrationPlan, OptimizationPlan or PicturePlan
 
     Examples
     --------

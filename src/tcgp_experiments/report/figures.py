@@ -48,10 +48,6 @@ def draw(layout: str, curves: Mapping[str, Sequence[Curves]], targets: Mapping[s
         For each problem, the curves of its methods.
     targets : mapping
         For each problem, the level-set probability that counts as reaching the target.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     return LAYOUTS[layout](curves, targets)
 

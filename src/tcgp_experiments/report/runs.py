@@ -33,17 +33,7 @@ CAPTIONS = {
 
 
 def optimization_page(plan: OptimizationPlan, store: Store) -> Page:
-    """The page of a plan of optimization runs, from the available results.
-
-    Parameters
-    ----------
-    plan : OptimizationPlan
-    store : Store
-
-    Returns
-    -------
-    Page
-    """
+    """The page of a plan of optimization runs, from the available results."""
     curves = curves_of(plan, store)
     targets = {problem: TARGETS.get(problem, DEFAULT_TARGET) for problem in plan.problems}
     counts = sorted({len(curve.replicates) for methods in curves.values() for curve in methods})

@@ -76,10 +76,6 @@ def compare_pairs(a: ArrayLike, b: ArrayLike) -> Paired:
     a, b : (n,) arrays
         Values of two methods on the same replicates, zero or larger; NaN where one has none.
 
-    Returns
-    -------
-    Paired
-
     Examples
     --------
     >>> from tcgp_experiments.report.statistics import compare_pairs

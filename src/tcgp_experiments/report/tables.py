@@ -87,17 +87,7 @@ def _printed(plan: CalibrationPlan, problem: str, metric: str, row: Row) -> Prin
 
 
 def table_page(plan: CalibrationPlan, store: Store) -> Page:
-    """The page of a table.
-
-    Parameters
-    ----------
-    plan : CalibrationPlan
-    store : Store
-
-    Returns
-    -------
-    Page
-    """
+    """The page of a table."""
     cells = cells_of(plan, store)
     n = [cell.ours.n for cell in cells]
     blocks: list[Block] = [

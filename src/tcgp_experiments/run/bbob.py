@@ -58,10 +58,6 @@ def is_constrained_bbob(name: str) -> bool:
 def bbob_problem(name: str) -> Problem:
     """A BBOB function by name: function, dimension and instance, as in ``"bbob:f8:d5:i1"``.
 
-    Parameters
-    ----------
-    name : str
-
     Returns
     -------
     Problem

@@ -45,10 +45,6 @@ class _Step:
 def optimize(task: RunTask) -> dict[str, Any]:
     """Optimize from 10 d uniform points, with the paper's measurements after each evaluation.
 
-    Parameters
-    ----------
-    task : RunTask
-
     Returns
     -------
     dict
@@ -141,11 +137,6 @@ def _peer_steps(task: RunTask, problem: Problem, X: FloatArray, y: FloatArray, s
 
 class Levels:
     """P(f(X) <= t) for the thresholds of a run, by subset simulation that continues from earlier thresholds.
-
-    Parameters
-    ----------
-    problem : Problem
-    seed : numpy.random.SeedSequence
 
     Examples
     --------

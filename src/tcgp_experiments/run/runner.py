@@ -75,10 +75,6 @@ def run(
         ``(i, N)``: the i-th of N shares, from 1.
     progress : bool
         Whether to show progress on standard error.
-
-    Returns
-    -------
-    Summary
     """
     tasks = _share(_distinct(task for plan in plans for task in plan.tasks()), shard)
     _check_available(tasks)

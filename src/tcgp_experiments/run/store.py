@@ -24,10 +24,6 @@ class Store:
 
     A stored result of a task is never computed again, so runs can be resumed and shared between experiments. Files
     that are damaged or of another task count as absent.
-
-    Parameters
-    ----------
-    root : path
     """
 
     def __init__(self, root: str | os.PathLike[str]) -> None:

@@ -254,7 +254,7 @@ def test_missing_dimension_is_named(name: str) -> None:
 
 
 def test_name_must_be_a_string() -> None:
-    with pytest.raises(TypeError, match="not a string"):
+    with pytest.raises(TypeError, match=r"name must be one of tcgp\.problems\.names\(\), got 4"):
         problems.get(4)  # type: ignore[arg-type]
 
 

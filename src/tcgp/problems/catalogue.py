@@ -44,19 +44,19 @@ def get(name: str) -> Problem:
     3.0
     """
     if not isinstance(name, str):
-        raise TypeError(f"name={plain(name)} is not a string; take one of tcgp.problems.names().")
+        raise TypeError(f"name must be one of tcgp.problems.names(), got {plain(name)}")
     if name in _SINGLE:
         return _SINGLE[name](name)
     family, dimension = _split(name)
     if family not in _FAMILIES:
         raise ValueError(
-            f"name={plain(name)} is not a test problem; take one of {', '.join(sorted(_SINGLE))}, "
-            f"or a family with its dimension d: {', '.join(f'{f}<d>' for f in sorted(_FAMILIES))}."
+            f"name must be one of {', '.join(sorted(_SINGLE))}, or a family with its dimension d: "
+            f"{', '.join(f'{f}<d>' for f in sorted(_FAMILIES))}; got {plain(name)}"
         )
     build, lowest = _FAMILIES[family]
     if dimension < lowest:
         raise ValueError(
-            f"name={plain(name)} lacks a dimension of at least {lowest}; write for instance {family}4."
+            f"name must have a dimension of at least {lowest}, such as {family}4, got {plain(name)}"
         )
     return build(name, dimension)
 

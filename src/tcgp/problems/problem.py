@@ -74,8 +74,7 @@ class Problem:
         points = np.asarray(x, dtype=float)
         if points.ndim not in (1, 2) or points.shape[-1] != self.dim:
             raise ValueError(
-                f"x has shape {points.shape}, but {self.name} takes one point of shape ({self.dim},) "
-                f"or rows of shape (n, {self.dim})."
+                f"x must be a point of shape ({self.dim},) or rows of shape (n, {self.dim}), got shape {points.shape}"
             )
         values = self.formula(points)
         return float(values) if points.ndim == 1 else values

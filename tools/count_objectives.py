@@ -3,8 +3,8 @@
     python tools/count_objectives.py
 
 Objectives and limits are both quantities. They differ only where the user names them (goals, settings, the command,
-integrations, programs, `minimize`), in criteria, and in results (fronts, reports, pictures). All other files that
-mention the word are printed, with the number of lines.
+integrations, programs, `minimize`), in criteria, and in results (fronts, sensitivities, reports, pictures). All other
+files that mention the word are printed, with the number of lines.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1] / "src" / "tcgp"
 GOALS = ("goals.py", "record/settings.py")
 CRITERIA = ("criteria/", "front/")
-VIEWS = ("optimizer/result.py", "optimizer/front.py", "optimizer/outlook.py", "report/", "plotting/")
+RESULTS = ("optimizer/result.py", "optimizer/front.py", "optimizer/outlook.py", "scoring/sensitivity.py")
+VIEWS = (*RESULTS, "report/", "plotting/")
 DOORS = ("cli/", "integrations/", "programs/", "running/", "optimizer/optimizer.py")
 
 

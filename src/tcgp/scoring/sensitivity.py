@@ -18,7 +18,7 @@ from tcgp.space import Dimension, Space, Value, parameter_names
 __all__ = ["LIMITS", "RANKS", "Sensitivities", "Sensitivity", "indices", "indices_over", "sensitivity"]
 
 BAR = 30  # characters of the longest bar
-LIMITS = "all limits"  # what the probability of keeping them is called among the outputs
+LIMITS = "all limits"  # name of the probability of satisfying them, among the outputs
 RANKS = ("objective", "limits", "both")
 
 
@@ -63,18 +63,18 @@ class Sensitivity:
 
 @dataclass(frozen=True)
 class Sensitivities:
-    """Which parameters matter for each objective, each output, and the probability of keeping all limits.
+    """Which parameters matter for each objective, each output, and the probability of satisfying all limits.
 
     ``str(sensitivities)`` is a table of total indices, the most important parameter first.
 
     Attributes
     ----------
     of : dict of Sensitivity
-        By objective and output; that of the probability, in runs with limits, under ``"all limits"``.
+        By objective and output; with limits, also of the probability, under ``"all limits"``.
     objectives : tuple of str
-        Which of them are objectives.
+        The keys that are objectives.
     rank : {"objective", "limits", "both"}
-        What the table is ordered by.
+        Order of the table.
     """
 
     of: dict[str, Sensitivity]

@@ -14,7 +14,7 @@ from tcgp import __version__
 from tcgp._text import did_you_mean
 from tcgp.cli.console import UNUSABLE, complain, parse_duration
 
-__all__ = ["arrange", "build_parser"]
+__all__ = ["COMMANDS", "arrange", "build_parser", "words"]
 
 _Argument: TypeAlias = tuple[str, dict[str, Any]]
 
@@ -201,6 +201,13 @@ examples:
   tcgp experiment report methods                                 the results so far
 
 Repeat the same command to continue after a stop; finished tasks are not computed again.
+"""
+
+COMPLETION_EPILOG = """\
+add one line to the file that your shell reads at its start:
+  ~/.bashrc                    eval "$(tcgp completion bash)"
+  ~/.zshrc, after compinit     eval "$(tcgp completion zsh)"
+  ~/.config/fish/config.fish   tcgp completion fish | source
 """
 
 
@@ -465,6 +472,13 @@ COMMANDS = {
             _value("--run", "SPEC.toml", "a spec whose program may be run, within its budget"),
         ],
     ),
+    "completion": _Command(
+        "completion",
+        "print what a shell needs to complete commands and options",
+        "Print what a shell reads at its start to complete the commands and options of tcgp.",
+        COMPLETION_EPILOG,
+        [_value("shell", "SHELL", "bash, zsh or fish", choices=("bash", "zsh", "fish"))],
+    ),
     "experiment": _Command(
         "experiment",
         "reproduce the paper's tables and figures: list, run, report",
@@ -561,6 +575,18 @@ def build_parser() -> argparse.ArgumentParser:
         )
     parser.commands = commands.choices
     return parser
+
+
+def words() -> dict[str, dict[str, str]]:
+    """The commands, and the words that may follow each: its options and commands, with their help."""
+    found = {name: _options(command.arguments) for name, command in COMMANDS.items()}
+    for name, (text, arguments) in EXPERIMENT_COMMANDS.items():
+        found["experiment"] |= {name: text, **_options(arguments)}
+    return found
+
+
+def _options(arguments: Iterable[_Argument]) -> dict[str, str]:
+    return {name: options["help"] for name, options in arguments if name.startswith("--")}
 
 
 def _add(parser: argparse.ArgumentParser, arguments: Iterable[_Argument]) -> None:

@@ -14,6 +14,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # No test cuts the power: to wait until a file is on the disk itself would only cost time.
 os.fsync = lambda file: None
 
+# No test depends on how busy the machine is.
+if importlib.util.find_spec("hypothesis"):
+    from hypothesis import HealthCheck, settings
+
+    settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("busy")
+
 # Hosts that are not installed everywhere: without one the doctests of its bridge cannot be collected.
 OPTIONAL = {"gest": "gest_api", "openmdao": "openmdao"}
 collect_ignore = [

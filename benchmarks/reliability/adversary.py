@@ -4,12 +4,14 @@
 
 Random sequences of all that is in tests/reliability/adversary.py, on real files, threads and processes, made by
 hypothesis. After every step all that was acknowledged must be in the journal, or in the rescue file that has taken its
-place, once; what is read back must be what is in memory; and no other file may be touched. Prints the number of cases and, of a case that fails, the shortest like it.
+place, once; what is read back must be what is in memory; and no other file may be touched. Prints the number of cases
+and, of a case that fails, the shortest like it.
 """
 
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 import time
 from pathlib import Path
@@ -36,6 +38,7 @@ if __name__ == "__main__":
         database=None,
         phases=(Phase.generate, Phase.shrink),
     )
+    logging.disable()  # of torn lines and changed goals
     start = time.monotonic()
     run_state_machine_as_test(Adversary, settings=many)
     print(

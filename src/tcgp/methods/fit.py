@@ -30,7 +30,7 @@ from tcgp.methods.portfolio import (
     interpolating,
     member_options,
     members_of,
-    noisy_member,
+    noisy_method,
     options_of,
 )
 from tcgp.methods.published import check_choices, choices_of
@@ -137,7 +137,7 @@ def fit_model(
     if level is not None and (not isinstance(level, numbers.Real) or math.isnan(level)):
         raise ValueError(f"level must be a number or None, got {plain(level)}")
     if check_noise(noise) or sd is not None:
-        member = noisy_member(method)
+        member = members_of(noisy_method(method))[0]
         given = member_options(method, member, options)
         return _fit(X, y, member.method, box, rng, state, level, given, Noise(noise or True, sd))
     if method in PORTFOLIOS:

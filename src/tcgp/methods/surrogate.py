@@ -12,7 +12,7 @@ import numpy as np
 from tcgp._typing import FloatArray
 from tcgp.gp.units import fresh_rows, merge_duplicates
 from tcgp.methods.members import Fit, Members, State
-from tcgp.methods.portfolio import member_options, noisy_member
+from tcgp.methods.portfolio import noisy_method, options_of
 from tcgp.methods.scales import AS_IT_IS, scales_of
 from tcgp.models import Model
 
@@ -90,10 +90,14 @@ class Surrogate:
         level: float | None = None,
         n: int | None = None,
         sd: FloatArray | None = None,
+        place: int = 0,
     ) -> tuple[Model, State | None]:
-        """The model on the scale that suits the data best, and the record of its fit: see `Members.fit`."""
+        """The model on the scale that suits the data best, and the record of its fit: see `Members.fit`.
+
+        ``place`` is that of the next point in the run. With noise turns go by it, as improvements may be luck.
+        """
         n, level = len(y) if n is None else n, level if self.bound is None else 0.0
-        model, found = self._with_noise(X, y, sd, seed, n) if self.noisy else (None, [])
+        model, found = self._with_noise(X, y, sd, place, seed, n) if self.noisy else (None, [])
         if model is not None:
             return model, _record(n, found)
         scales = {"plain": AS_IT_IS} if self.bound is None else scales_of(X, y, self.bound)
@@ -114,14 +118,20 @@ class Surrogate:
         return models[best], _record(n, found + new)
 
     def _with_noise(
-        self, X: FloatArray, y: FloatArray, sd: FloatArray | None, seed: np.random.SeedSequence, n: int
+        self,
+        X: FloatArray,
+        y: FloatArray,
+        sd: FloatArray | None,
+        turn: int,
+        seed: np.random.SeedSequence,
+        n: int,
     ) -> tuple[Model | None, list[State]]:
         """The model with noise, None if the data do not speak for noise; and new states."""
         sd = np.full(len(y), np.nan) if sd is None else sd
         noisy, states = self.on_scale(NOISY), []
-        model, record = noisy.fit(X, y, turn=0, seed=seed, n=n, sd=sd)
+        model, record = noisy.fit(X, y, turn=turn, seed=seed, n=n, sd=sd)
         if np.isnan(sd).all() and not _repeats_differ(X, y):
-            rival, of_rival = self.on_scale(NOISELESS).fit(X, y, turn=0, seed=seed, n=n)
+            rival, of_rival = self.on_scale(NOISELESS).fit(X, y, turn=turn, seed=seed, n=n)
             states = _states(NOISELESS, of_rival)
             gain = model.interpolator.log_likelihood_ - rival.interpolator.log_likelihood_
             if not gain > HANDICAP_OF_NOISE:
@@ -147,8 +157,8 @@ class Surrogate:
         """Fits on the scale of this name."""
         method, options = self.method, self.options
         if name in (NOISY, NOISELESS):
-            member = noisy_member(method)
-            method, options = member.method, member_options(method, member, options)
+            method = noisy_method(method)
+            options = {option: value for option, value in options.items() if option in options_of(method)}
         members = self._members.setdefault(name, Members(method, options))
         members.states = [(n, state) for n, state in self.states if _scale_of(state) == name]
         return members

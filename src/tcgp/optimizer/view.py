@@ -143,7 +143,7 @@ class RunView:
         """Models of all evaluations, and what they say of these; None where no noise is seen."""
         if not self.history.goals.noisy or not self.history.data.has_contrast:
             return None
-        models = single_threaded(self._proposer.acquisition.fit)()[0]
+        models = single_threaded(self._proposer.acquisition.fit)(place=0)[0]  # the answer keeps to one model
         return models if models.noisy else None
 
     @property

@@ -14,7 +14,7 @@ import numpy as np
 from tcgp._text import did_you_mean, plain
 from tcgp.goals import Goals, Noise
 from tcgp.methods.options import Option, check_options
-from tcgp.methods.portfolio import PORTFOLIOS, check_method, noisy_member, options_of
+from tcgp.methods.portfolio import PORTFOLIOS, check_method, noisy_method, options_of
 from tcgp.methods.published import check_choices, choices_of
 from tcgp.space import Space
 
@@ -99,7 +99,7 @@ class Settings:
         self._check_objectives()
         check_method(self.method)
         if self.noise is not False:
-            noisy_member(self.method)
+            noisy_method(self.method)
         if isinstance(self.noise, Mapping):
             object.__setattr__(self, "noise", dict(self.noise))
         check_choice("criterion", self.criterion, ("ei", "lcb"))

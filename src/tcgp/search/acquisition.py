@@ -209,20 +209,22 @@ class Acquisition:
         method = for_several(self.settings.method) if self.goals.has_several else self.settings.method
         return Surrogate(method, self.settings.options, noisy=quantity.noisy)
 
-    def fit(self) -> tuple[Models, dict[str, Any] | None]:
-        """The models of the successes so far, and the record of their fits: see `Surrogate.fit`."""
+    def fit(self, place: int | None = None) -> tuple[Models, dict[str, Any] | None]:
+        """The models of the successes so far, and the record of their fits: see `Surrogate.fit`.
+
+        ``place`` is by default that of the next point.
+        """
         data = self.history.data
         n, rows = int(data.succeeded.sum()), data.sample(MOST_DATA)
         if len(rows) == MOST_DATA < n and not self._has_said_part:
             logger.warning("models are fitted to %d of the %d values from here on", len(rows), n)
             self._has_said_part = True
-        if (
-            self.goals.has_several
-        ):  # nearly every point enlarges the volume: the first model would keep its turn
-            turn = len(data.evaluations) + len(self.history.pending)
-        else:
-            turn = turns_passed(data.merits, len(self.history.pending))
-        fits = [self._fit(j, rows, turn, self._level(j)) for j in range(len(self.surrogates))]
+        n_pending = len(self.history.pending)
+        n_points = len(data.evaluations) + n_pending
+        place = n_points if place is None else place
+        # Nearly every point enlarges the volume of several objectives: the first model would keep its turn.
+        turn = n_points if self.goals.has_several else turns_passed(data.merits, n_pending)
+        fits = [self._fit(j, rows, turn, place, self._level(j)) for j in range(len(self.surrogates))]
         return Models.of(data, [model for model, _ in fits]), _joined([record for _, record in fits])
 
     def _level(self, j: int) -> float | None:
@@ -233,7 +235,7 @@ class Acquisition:
         return None if reference is None or j >= len(reference) else float(reference[j])
 
     def _fit(
-        self, j: int, rows: IntArray, turn: int, level: float | None
+        self, j: int, rows: IntArray, turn: int, place: int, level: float | None
     ) -> tuple[Model | None, dict[str, Any] | None]:
         """The model of a quantity and the record of its fit; none where there is no number to model."""
         data = self.history.data
@@ -244,7 +246,7 @@ class Acquisition:
         seed = self.streams.seed(FIT, int(data.succeeded.sum()), *([j] if j else []))
         U, y = data.U[rows], data.Y[rows, j]
         sd = data.sd[rows, j] if self.goals.quantities[j].noisy else None
-        return self.surrogates[j].fit(U, y, turn=turn, seed=seed, level=level, n=n, sd=sd)
+        return self.surrogates[j].fit(U, y, turn=turn, seed=seed, level=level, n=n, sd=sd, place=place)
 
     def updated(self) -> Models | None:
         """The models behind the last point, given the values told since; None before there are any."""

@@ -305,9 +305,6 @@ def test_a_spent_budget_says_how_to_go_on(tmp_path, capsys):
     "line",
     [
         '{"event": "ask", "id": "../../evil", "x": [0.5, 0.5], "source": "design", "trace": null, "fit": null}',
-        '{"event": "tell", "id": [], "x": [0.5, 0.5], "y": 1.0, "reason": null}',
-        '{"event": "tell", "id": null, "x": [7, 0.5], "y": 1.0, "reason": null}',
-        '{"event": "exec"}',
         "[" * 100_000,
     ],
 )

@@ -32,18 +32,16 @@ def told(*values, **goals):
 @pytest.mark.parametrize(
     ("goals", "best"),
     [
-        ({"constraints": ["stress <= 1"]}, 0.9),
         ({"constraints": ["stress <= 1", "noise >= 0.5"]}, 1.4),
-        ({"objective": "stress", "constraints": ["mass <= 1"]}, 1 / 1.1),
+        ({"objective": "stress", "constraints": ["mass <= 1", "width >= 2 * height"]}, 1 / 1.1),
         ({"constraints": [], "maximize": True}, 3.0),
-        ({"constraints": ["stress <= 3", "width >= 2 * height + 1"]}, 1.0),
     ],
 )
 def test_a_run_goes_on_with_other_goals_and_finds_what_they_want(goals, best, tmp_path, caplog):
     journal = tmp_path / "run.jsonl"
     before = run(journal, 8)
-    after = run(journal, 20, **goals)
-    assert after.nfev == 20
+    after = run(journal, 16, **goals)
+    assert after.nfev == 16
     assert [e.x for e in after.optimizer.evaluations[:8]] == [e.x for e in before.optimizer.evaluations]
     assert after.success
     assert after.fun == pytest.approx(best, abs=0.03)
@@ -51,7 +49,7 @@ def test_a_run_goes_on_with_other_goals_and_finds_what_they_want(goals, best, tm
     kinds = [json.loads(line).get("event") for line in journal.read_text().splitlines()]
     assert kinds.count("goals") == 1
     assert read_campaign(journal).history.best == after.optimizer.history.best
-    assert run(journal, 20, **goals).fun == after.fun
+    assert run(journal, 16, **goals).fun == after.fun
 
 
 def test_an_evaluation_without_a_needed_output_fails_until_it_is_not_needed():

@@ -316,16 +316,16 @@ x = {{low = 1.0, high = 2.0}}
 """
 
 
-def test_the_command_minimize_says_in_a_sentence_where_the_values_are(tmp_path: Path) -> None:
+def test_the_command_minimize_says_in_a_sentence_where_the_values_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     journal = tmp_path / "spec.tcgp" / "journal.jsonl"
     spec = tmp_path / "spec.toml"
     words = {"python": sys.executable, "code": CODE, "journal": str(journal)}
     spec.write_text(SPEC.format(**{key: json.dumps(word) for key, word in words.items()}))
-    command = [sys.executable, "-m", "tcgp", "minimize", str(spec), "--quiet", "--no-plots"]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert ended.returncode == 2
+    assert main(["minimize", str(spec), "--quiet", "--no-plots"]) == 2
     (rescue,) = rescues(journal.parent)
-    (line,) = ended.stderr.splitlines()
+    (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("tcgp: error: the journal ")
     assert "was deleted or moved away while it was in use; nothing is lost" in line
     assert rescue.name in line

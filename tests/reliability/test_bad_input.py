@@ -423,7 +423,7 @@ WORDS = [
 ]
 
 
-@settings(quick, max_examples=150)
+@settings(quick, max_examples=100)
 @given(
     arguments=st.lists(st.one_of(st.sampled_from(WORDS), texts.filter(lambda t: "\0" not in t)), max_size=6)
 )
@@ -462,7 +462,7 @@ def _plain(value: Any) -> Any:
     return value if not isinstance(value, float) or math.isfinite(value) else None
 
 
-@settings(quick, max_examples=50)
+@settings(quick, max_examples=25)
 @given(event=events, whole=st.booleans())
 @example(
     event={"event": "ask", "id": 6.0, "x": [0.75], "source": "design", "trace": None, "fit": None}, whole=True

@@ -667,5 +667,5 @@ def test_the_default_gets_on_with_many_parameters_and_few_data():
     def sphere(x):
         return float(np.sum((np.asarray(x) - 0.3) ** 2))
 
-    result = minimize(sphere, [(-2.0, 2.0)] * 30, n_evals=60, n_initial=40, rng=0)
+    result = minimize(sphere, [(-2.0, 2.0)] * 30, n_evals=50, n_initial=40, rng=0)
     assert result.fun < 0.5 * result.func_vals[:40].min()

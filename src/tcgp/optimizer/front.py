@@ -58,7 +58,7 @@ class Front:
     >>> def simulate(p):
     ...     return {"mass": p["width"], "deflection": 1.0 / p["width"]}
     >>> goals = {"objective": ["mass", "deflection"]}
-    >>> front = tcgp.minimize(simulate, {"width": (0.1, 2.0)}, n_evals=15, rng=0, **goals).front
+    >>> front = tcgp.minimize(simulate, {"width": (0.1, 2.0)}, n_evals=8, rng=0, **goals).front
     >>> front.choose({"mass": 3, "deflection": 1}).values["mass"] < front.choose({"deflection": 1}).values["mass"]
     True
     >>> 0.1 <= front[0].values["mass"] < front.knee().values["mass"] < front[-1].values["mass"] <= 2.0

@@ -23,6 +23,8 @@ from tcgp.cli import main as command
 
 ROOT = Path(__file__).parents[1]
 SIZE, SHOWN = (1100, 760), (770, 532)  # of the browser's window, and of the picture
+# The chart of the best value, at the top of the window.
+CHART = "[...document.querySelectorAll('section')].find(s => s.innerText.includes('Best value')).scrollIntoView()"
 COLOURS, MILLISECONDS, LAST = 64, 600, 4000
 
 
@@ -36,6 +38,7 @@ def main() -> None:
         for html in reports(Path(folder)):
             page.goto(html.as_uri())
             page.wait_for_timeout(300)
+            page.evaluate(CHART)
             frames.append(Image.open(io.BytesIO(page.screenshot())).convert("RGB").resize(SHOWN))
         browser.close()
         shutil.copy(html, target.with_suffix(".html"))  # the finished page

@@ -1,4 +1,4 @@
-"""How deep do runs of different methods go, and how narrow is the law? For four questions of the README.
+"""How deep do runs of different methods go, and how narrow is the law? For questions of the README.
 
     tcgp experiment run ucb --problems ackley10 --methods GP tcGP tcgp:p_min=0 --replicates 30 --as-published \\
         --maximizer multistart --results DIR

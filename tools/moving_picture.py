@@ -24,7 +24,9 @@ from tcgp.cli import main as command
 ROOT = Path(__file__).parents[1]
 SIZE, SHOWN = (1100, 760), (770, 532)  # of the browser's window, and of the picture
 # The chart of the best value, at the top of the window.
-CHART = "[...document.querySelectorAll('section')].find(s => s.innerText.includes('Best value')).scrollIntoView()"
+CHART = (
+    "[...document.querySelectorAll('section')].find(s => s.innerText.includes('Best value')).scrollIntoView()"
+)
 COLOURS, MILLISECONDS, LAST = 64, 600, 4000
 
 

@@ -5,7 +5,7 @@
 
 A method may carry options: tcgp:delta=0.1,search=paper. Every method gets the same initial designs (n0 = 10 d
 uniform points) and expected improvement. Runs are kept in ``--store``, in the format of runs.py. The report gives
-medians and quartiles at the end and a sign test of each method against the first, and draws the picture of docs/index.md.
+final medians and quartiles and a sign test of each method against the first; --picture draws that of docs/index.md.
 """
 
 from __future__ import annotations

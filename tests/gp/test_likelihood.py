@@ -121,7 +121,7 @@ def test_many_pairs_give_what_kept_differences_give(monkeypatch):
 @mock.patch("tcgp.gp.likelihood.factorize")
 def test_a_nugget_that_rounding_needs_has_a_price(factorize, known):
     added = 1e-6
-    factorize.side_effect = lambda K, out: Factorization(
+    factorize.side_effect = lambda K, out, *expected: Factorization(
         np.asfortranarray(np.linalg.cholesky(K + np.tril(K, -1).T + added * np.eye(len(K)))), added
     )
     X, z = data()
@@ -160,3 +160,14 @@ def test_a_correlation_matrix_stays_as_it_is_when_another_is_made():
     likelihood.value_and_gradient(LOG_RHO + 1.0)
     likelihood.correlation_matrix(LOG_RHO + 1.0)
     np.testing.assert_array_equal(first, kept)
+
+
+@pytest.mark.parametrize("expected", [0.0, 1e-15, 1e-13, 1e-9])
+@pytest.mark.parametrize("lengthscale", [0.1, 3.0, 1e4])
+def test_an_expected_nugget_changes_only_the_way_to_the_factor(expected, lengthscale):
+    X = data(n=60)[0]
+    K = correlation(cdist(X, X, "sqeuclidean") / lengthscale**2, 2).T
+    factor, again = factorize(K), factorize(K, expected=expected)
+    assert again.nugget == factor.nugget
+    assert (factor.nugget > 0.0) == (lengthscale == 1e4)
+    np.testing.assert_array_equal(np.tril(again.L), np.tril(factor.L))

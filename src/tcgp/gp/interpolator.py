@@ -193,6 +193,7 @@ class Interpolator:
             mean=likelihood.mean,
             variance=likelihood.variance,
             nuggets=likelihood.nugget_at(theta),
+            expected=likelihood.last_nugget,
         )
         return theta, posterior
 

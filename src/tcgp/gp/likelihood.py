@@ -116,6 +116,7 @@ class ConcentratedLikelihood:
         self.nugget, self.prior = nugget, prior
         self.may_smooth = False  # whether a nugget that rounding needs has no price
         self.n_evaluations = 0
+        self.last_nugget = 0.0  # that rounding needed
         self.rounding = 0.0  # error of the last value with gradient: data in clusters make K nearly singular
         self._positions = _positions_of_pairs(self.n)
 
@@ -187,7 +188,8 @@ class ConcentratedLikelihood:
         nugget = self.nugget_at(theta)
         k, slopes = self._pairs.with_slopes(self._without_nugget(theta))
         K = self._matrix(k, nugget)
-        factor = factorize(K, self._workspace[1])
+        factor = factorize(K, self._workspace[1], self.last_nugget)
+        self.last_nugget = factor.nugget  # descents go in short steps
         a, quadratic = self._solve(K, factor)
         nll, variance = self._nll(quadratic, factor, nugget)
         price = self._price(factor)

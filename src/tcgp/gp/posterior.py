@@ -72,23 +72,43 @@ class Factorization:
         return x
 
 
-def factorize(K: FloatArray, out: FloatArray | None = None) -> Factorization:
+def factorize(K: FloatArray, out: FloatArray | None = None, expected: float = 0.0) -> Factorization:
     """Cholesky with the smallest nugget of 0, 1e-15, 1e-14, … that works; into ``out`` if there is one.
 
-    ``K`` is a correlation matrix, or one with a nugget, in Fortran order, of which the lower triangle is read. A pivot
-    below n times the machine epsilon is rounding error, not a conditional variance: it counts as a failure.
+    ``K`` is a correlation matrix, or one with a nugget, in Fortran order, of which the lower triangle is read. The
+    ``expected`` nugget, that of a similar matrix, is tried first: two factorizations in the place of five where it is
+    1e-12.
     """
-    n = K.shape[0]
-    smallest_pivot = n * EPSILON
-    for nugget in _NUGGETS:
-        L = np.empty((n, n), order="F") if out is None else out
-        np.copyto(L, K)
-        if nugget:
-            L.T.ravel()[:: n + 1] += nugget
-        L, info = dpotrf(L, lower=1, overwrite_a=1)
-        if info == 0 and L.diagonal().min() ** 2 > smallest_pivot:
-            return Factorization(L, nugget)
-    raise np.linalg.LinAlgError(f"the {n} x {n} correlation matrix has no Cholesky factor: NaN in the data?")
+    k = _NUGGETS.index(expected)
+    found = _factor(K, _NUGGETS[k], out)
+    if found is None:
+        for nugget in _NUGGETS[k + 1 :]:
+            if (found := _factor(K, nugget, out)) is not None:
+                return found
+        n = len(K)
+        raise np.linalg.LinAlgError(
+            f"the {n} x {n} correlation matrix has no Cholesky factor: NaN in the data?"
+        )
+    for nugget in reversed(_NUGGETS[:k]):
+        smaller = _factor(K, nugget, None)
+        if smaller is None:
+            break
+        found = smaller
+    return found
+
+
+def _factor(K: FloatArray, nugget: float, out: FloatArray | None) -> Factorization | None:
+    """Cholesky with this nugget, or None.
+
+    A pivot below n times the machine epsilon is rounding error, not a conditional variance: it counts as a failure.
+    """
+    n = len(K)
+    L = np.empty((n, n), order="F") if out is None else out
+    np.copyto(L, K)
+    if nugget:
+        L.T.ravel()[:: n + 1] += nugget
+    L, info = dpotrf(L, lower=1, overwrite_a=1)
+    return Factorization(L, nugget) if info == 0 and L.diagonal().min() ** 2 > n * EPSILON else None
 
 
 def triangular_inverse(L: FloatArray) -> FloatArray:
@@ -175,11 +195,15 @@ class Posterior:
         mean: float | None = None,
         variance: float | None = None,
         nuggets: float | FloatArray = 0.0,
+        expected: float = 0.0,
     ) -> Posterior:
-        """Condition on (X, z); a mean or variance of None takes its maximum-likelihood value."""
+        """Condition on (X, z); a mean or variance of None takes its maximum-likelihood value.
+
+        ``expected`` is the nugget that rounding needs, if one is expected: see `factorize`.
+        """
         K = covariance.correlation(X, X)
         K.ravel()[:: len(z) + 1] += nuggets
-        factor = factorize(K.T)
+        factor = factorize(K.T, expected=expected)
         mean, a, variance = estimate(factor, z, mean, variance)
         return cls(X, z, covariance, mean, variance, factor, a, np.broadcast_to(nuggets, len(z)))
 
@@ -187,7 +211,13 @@ class Posterior:
         """The same process conditioned on all of (X, z), of which its data are the first."""
         nuggets = np.append(self.nuggets, np.zeros(len(z) - len(self.z)))
         return Posterior.condition(
-            X, z, self.covariance, mean=self.mean, variance=self.variance, nuggets=nuggets
+            X,
+            z,
+            self.covariance,
+            mean=self.mean,
+            variance=self.variance,
+            nuggets=nuggets,
+            expected=self.factor.nugget,
         )
 
     @property

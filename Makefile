@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # How many processes run the tests: some wait for programs, so that three use two cores better than two.
 JOBS ?= 3
 
-.PHONY: demo test browser docs examples release-check clean
+.PHONY: demo test bench browser docs examples release-check clean
 
 demo: $(VENV)/.demo  ## the main job: a plain GP, tcGP and auto on Goldstein-Price, picture saved as demo.png
 	$(BIN)/tcgp demo
@@ -21,6 +21,9 @@ test: $(VENV)/.test browser  ## lint, type-check, test; every example of the doc
 	$(BIN)/python -m pytest --collect-only --doctest-modules tests src >/dev/null 2>&1 & $(BIN)/mypy && wait
 	@# One thread for BLAS and Torch in each process: the matrices are small, and more would wait for each other.
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -rs -n $(JOBS) --doctest-modules tests src
+
+bench: $(VENV)/.test  ## the work of an iteration, and its time in units of LAPACK and exp: results/history.csv, a picture
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/speed/history.py
 
 examples: $(VENV)/.demo  ## examples with real simulators, where they are installed
 	@for part in "ngspice ngspice opamp ngspice" "ccx calculix cantilever calculix-ccx"; do \

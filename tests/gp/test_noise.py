@@ -175,6 +175,6 @@ def test_what_no_smooth_function_follows_is_not_taken_for_noise_that_repeats_exc
     without = NoisyGaussianProcess().fit(X[:-2], y[:-2], bounds=[(0.0, 1.0)] * 2)
     assert without.noise_ > 0.5
     gp = NoisyGaussianProcess().fit(X, y, bounds=[(0.0, 1.0)] * 2)
-    # sums of squares are 0.01^2 / 2 and 0.02^2 / 2; the 0.05-quantile of chi-squared with 2 degrees is -2 log 0.95
-    assert gp.noise_ == pytest.approx(np.sqrt((0.01**2 + 0.02**2) / 2.0 / (-2.0 * np.log(0.95))))
+    # sums of squares are 0.01^2 / 2 and 0.02^2 / 2; the 0.2-quantile of chi-squared with 2 degrees is -2 log 0.8
+    assert gp.noise_ == pytest.approx(np.sqrt((0.01**2 + 0.02**2) / 2.0 / (-2.0 * np.log(0.8))))
     np.testing.assert_allclose(gp.predict(X[:2])[0], y[:2], atol=0.05)

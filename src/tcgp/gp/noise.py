@@ -32,9 +32,9 @@ logger = logging.getLogger("tcgp")
 _RANGE = (1e-12, 1e3)
 _STARTS = (1e-4, 1e-2, 1.0)
 _IF_EQUAL = 1e-2  # where all values are equal
-# Noise is not learned to be larger than repeats allow, at this level of a one-sided test: what a stationary process
-# cannot follow, as a narrow valley, is likelier as noise.
-_LEVEL = 0.05
+# What a stationary process cannot follow, as a narrow valley, is likelier as noise. Noise that repeats contradict, at
+# the first level of a one-sided test, is not learned, but taken from them: their limit at the second level.
+_CONTRADICTED, _TAKEN = 0.05, 0.2
 
 
 @dataclass(frozen=True)
@@ -99,20 +99,21 @@ class Repeats:
             counts = precisions = np.ones(len(rows))
         return cls(X[rows], y[rows] + offsets, 1.0 / precisions, counts, squares, typical)
 
-    @property
-    def largest_sd(self) -> float:
+    def largest_sd(self, level: float) -> float:
         """The largest noise of a typical evaluation that the repeats allow; infinite if there are none.
+
+        They would differ less with a probability of ``level``.
 
         Examples
         --------
         >>> import numpy as np
         >>> from tcgp.gp.noise import Repeats
         >>> X = np.array([[0.0], [1.0], [0.0], [1.0]])
-        >>> round(Repeats.of(X, np.array([2.0, 5.0, 2.1, 4.9])).largest_sd, 2)
+        >>> round(Repeats.of(X, np.array([2.0, 5.0, 2.1, 4.9])).largest_sd(0.05), 2)
         0.31
         """
         freedom, spread = float(self.counts.sum()) - len(self.counts), float(self.squares.sum())
-        return math.sqrt(spread / float(chdtri(freedom, 1.0 - _LEVEL))) if spread else math.inf
+        return math.sqrt(spread / float(chdtri(freedom, 1.0 - level))) if spread else math.inf
 
     def in_units(self, units: Units) -> Repeats:
         """The same in normalized units."""
@@ -299,9 +300,8 @@ class NoisyGaussianProcess(Interpolator):
         units = Units.of(all_data.X, all_data.y, None if bounds is None else check_bounds(bounds, X.shape[1]))
         search = {"curvature": curvature, "refine": refine, "look_around": look_around}
         self._fit_to(all_data, units, start, **search)
-        largest = all_data.largest_sd
-        if all_data.sd is None and self.noise_ > largest:
-            self._fit_to(replace(all_data, sd=largest), units, start, **search)
+        if all_data.sd is None and self.noise_ > all_data.largest_sd(_CONTRADICTED):
+            self._fit_to(replace(all_data, sd=all_data.largest_sd(_TAKEN)), units, start, **search)
         return self
 
     def _fit_to(self, all_data: Repeats, units: Units, start: ArrayLike | None, **search: Any) -> None:

@@ -121,3 +121,15 @@ print(sys.argv[1])
     assert crew.under_way == []
     assert crew.wait(0.0) == []
     crew.close()
+
+
+def test_a_campaign_on_a_read_only_mount_is_shown_and_not_continued(small, tmp_path, capsys):
+    spec = write_spec(tmp_path, "print('cost = 5')", budget=2, tables=ONE_REAL, arguments=("{x}",))
+    assert main(minimize(spec, small)) == 0
+    subprocess.run(["mount", "-o", "remount,ro", str(small)], check=True)
+    capsys.readouterr()
+    assert main([*minimize(spec, small), "--budget", "4"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1].endswith("cannot be opened: Read-only file system")
+    assert main(["status", str(small / "run.jsonl")]) == 0
+    assert "evaluations  2" in capsys.readouterr().out
+    assert len(told(small)) == 2

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from tcgp._text import plain
-from tcgp.gp.additive import Additive
-from tcgp.gp.rotated import Rotated
 
 __all__ = ["check_record", "check_state"]
 
@@ -40,6 +38,9 @@ def check_state(state: object, dim: int) -> None:
 
 def _check_kernel(kernel: object, method: object, dim: int) -> None:
     """Refuse what cannot be the parameters of a covariance that is no product."""
+    from tcgp.gp.additive import Additive  # load SciPy: a campaign begins without it
+    from tcgp.gp.rotated import Rotated
+
     form = Rotated if method == "tcgp-rotated" else Additive
     size, n = form.size(dim), form.n_positive(dim)
     if not _are_finite(kernel, size) or not _are_positive(kernel[:n], n):  # type: ignore[index]

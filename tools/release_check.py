@@ -21,7 +21,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
-PYTHONS = "3.11,3.12,3.13"
+PYTHONS = "3.11,3.12,3.13,3.14,3.15"
 
 
 def main() -> int:

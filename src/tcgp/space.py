@@ -54,8 +54,21 @@ ON_STEP = 1e-6  # share of a step by which a value may differ: decimals are not 
 LARGEST_RANGE = 2**52  # of an Integer: beyond it, neighbours have the same code in float64
 
 
+class _Parameter:
+    """What all kinds of parameters share; dataclasses, which are written without what is left at its default."""
+
+    @property
+    def continuous(self) -> bool:
+        """Whether every number between the bounds is a value."""
+        return False
+
+    def __repr__(self) -> str:
+        given = [(f.name, getattr(self, f.name), f.default) for f in fields(self)]  # type: ignore[arg-type]
+        return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v, default in given if v != default)})"
+
+
 @dataclass(frozen=True, repr=False)
-class Real:
+class Real(_Parameter):
     """A real parameter between two finite bounds.
 
     Parameters
@@ -134,9 +147,6 @@ class Real:
         object.__setattr__(self, "choices", tuple(sorted(allowed)))
         object.__setattr__(self, "low", min(allowed))
         object.__setattr__(self, "high", max(allowed))
-
-    def __repr__(self) -> str:
-        return _short_repr(self)
 
     @property
     def continuous(self) -> bool:
@@ -243,7 +253,7 @@ class Real:
 
 
 @dataclass(frozen=True, repr=False)
-class Integer:
+class Integer(_Parameter):
     """An integer parameter between two bounds.
 
     Parameters
@@ -287,14 +297,6 @@ class Integer:
         object.__setattr__(self, "high", high)
         object.__setattr__(self, "log", bool(self.log))
         object.__setattr__(self, "step", step)
-
-    def __repr__(self) -> str:
-        return _short_repr(self)
-
-    @property
-    def continuous(self) -> bool:
-        """Whether every number between the bounds is a value: never."""
-        return False
 
     @property
     def width(self) -> int:
@@ -360,7 +362,7 @@ class Integer:
 
 
 @dataclass(frozen=True, repr=False)
-class Categorical:
+class Categorical(_Parameter):
     """A parameter that takes one of several choices.
 
     Parameters
@@ -409,14 +411,6 @@ class Categorical:
             )
         object.__setattr__(self, "choices", values)
         object.__setattr__(self, "ordered", ordered)
-
-    def __repr__(self) -> str:
-        return _short_repr(self)
-
-    @property
-    def continuous(self) -> bool:
-        """Whether every number between the bounds is a value: never."""
-        return False
 
     @property
     def width(self) -> int:
@@ -855,12 +849,6 @@ def _as_int(value: object) -> int | None:
     if number is None or not number.is_integer():
         return None
     return int(value) if isinstance(value, numbers.Integral) else int(number)
-
-
-def _short_repr(dimension: Dimension) -> str:
-    """Source text of a dimension, without defaults."""
-    given = [(f.name, getattr(dimension, f.name), f.default) for f in fields(dimension)]
-    return f"{type(dimension).__name__}({', '.join(f'{n}={v!r}' for n, v, default in given if v != default)})"
 
 
 def _is_fixed_float(dimension: Dimension) -> bool:

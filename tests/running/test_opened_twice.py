@@ -48,20 +48,6 @@ def test_a_look_from_another_thread_costs_no_value(tmp_path):
         assert len(optimizer.evaluations) == 3
 
 
-def test_a_callback_cannot_take_the_journal_away(tmp_path):
-    path = tmp_path / "run.jsonl"
-    refused = []
-
-    def meddle(result):
-        with pytest.raises(JournalInUse):
-            tcgp.Optimizer.resume(path)
-        refused.append(result.nfev)
-
-    tcgp.minimize(lambda x: float(x[0]), BOX, n_evals=3, rng=0, journal=path, callback=meddle)
-    assert refused == [1, 2, 3]
-    assert len(told(path)) == 3
-
-
 def test_a_run_that_an_error_has_ended_lets_its_journal_go(tmp_path):
     """A notebook's cell that crashed can be run again."""
     path = tmp_path / "run.jsonl"

@@ -140,7 +140,7 @@ class Interpolator:
         points, z = units.x_to_unit(X), units.y_to_unit(values)
         mean = None if self.mean is None else float(units.y_to_unit(np.asarray(self.mean)))
         variance = None if self.variance is None else float(self.variance) / units.y_unit**2
-        known = {"mean": mean, "variance": variance}
+        known: dict[str, Any] = {"mean": mean, "variance": variance}
         maximized = None
         self.curvature_ = None
         if self.lengthscales is not None:

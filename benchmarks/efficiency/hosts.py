@@ -1,36 +1,52 @@
-"""Inside a host, how many runs of the model does it take to come as far as what the host ships?
+"""Inside a host, how many evaluations does it take to come as far as with what the host ships?
 
-    python benchmarks/efficiency/hosts.py run [--seeds 5] [--store FILE]      (stop and repeat at will)
-    python benchmarks/efficiency/hosts.py report [--store FILE]
+    python benchmarks/efficiency/hosts.py run [--seeds 5] [--hosts openmdao xopt sklearn]   (stop and repeat at will)
+    python benchmarks/efficiency/hosts.py report
 
-The host is OpenMDAO, with our driver and SciPy's COBYLA and differential evolution as OpenMDAO drives them, without
-derivatives. Ours and COBYLA start at the same uniform point of a seed; differential evolution takes no start. Budgets
-differ (BUDGET). The problem is OpenMDAO's Sellar problem with its two constraints. A run counts the model's
-executions until the objective of a feasible one is within a share of the known optimum; a violation of up to 1e-6 is
-feasible, as COBYLA ends on the boundary.
+- OpenMDAO: its Sellar problem with two constraints, our driver, and SciPy's COBYLA and differential evolution as
+  OpenMDAO drives them, without derivatives. Ours and COBYLA start at the same uniform point of a seed; differential
+  evolution takes no start. Each gets its usual budget (BUDGET). A violation of up to 1e-6 is feasible, as COBYLA ends
+  on the boundary.
+- Xopt: Branin's function, our generator, and Xopt's expected improvement with BoTorch, which begins with five random
+  points of Xopt. 30 evaluations.
+- scikit-learn: penalty and kernel width of a kernel ridge regression of the diabetes data, by the mean squared error of
+  five folds. Our search, `RandomizedSearchCV`, and `HalvingRandomSearchCV` with candidates for the same cost; a fit to
+  a part of the data counts as this part of an evaluation. 20 evaluations. With scikit-optimize installed, its
+  `BayesSearchCV`, too.
+
+A run counts evaluations until the value is within a share of the known optimum. Each host is imported only if it runs.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import importlib.util
 import math
 import pathlib
 import statistics
 import tempfile
+import warnings
 
 import numpy as np
 
 STORE = pathlib.Path(__file__).parent / "results" / "hosts.csv"
 COLUMNS = ("host", "problem", "method", "seed", "share", "runs")
-METHODS = ("TailCalibratedDriver", "COBYLA", "differential_evolution")
 SHARES = (0.1, 0.01, 0.001)
 BUDGET = {"TailCalibratedDriver": 40, "COBYLA": 1000, "differential_evolution": 1000}
-OPTIMUM = 3.18339395  # the value in OpenMDAO's own test
+N_XOPT, N_SEARCH = 30, 20
+FACTOR = 3  # of HalvingRandomSearchCV, in three rounds
+OPTIMA = {
+    "openmdao": 3.18339395,  # the value in OpenMDAO's own test
+    "xopt": 0.39788736,
+    "sklearn": 2888.95,  # the smallest of 14 x 14 points of a logarithmic grid
+}
 TOLERANCE = 1e-6
 
+Progress = list[tuple[float, float]]  # evaluations so far, and a value
 
-def values(method: str, seed: int) -> list[float]:
+
+def openmdao(method: str, seed: int) -> Progress:
     """The objective after each execution of the model; infinite where it is not feasible."""
     import openmdao.api as om
     from openmdao.test_suite.components.sellar_feature import SellarMDA
@@ -65,40 +81,128 @@ def values(method: str, seed: int) -> list[float]:
     for case in cases:
         kept = max(case["con1"].item(), case["con2"].item()) <= TOLERANCE
         found.append(case["obj"].item() if kept else math.inf)
-    return found
+    return list(enumerate(found, 1))
 
 
-def run(store: pathlib.Path, seeds: int) -> None:
-    done = {(row["method"], int(row["seed"])) for row in _rows(store)}
-    for seed in range(seeds):
-        for method in METHODS:
-            if (method, seed) in done:
+def xopt(method: str, seed: int) -> Progress:
+    """The values of Branin's function, one after the other."""
+    import torch
+    from gest_api.vocs import VOCS
+    from xopt import Evaluator, Xopt
+    from xopt.generators.bayesian import ExpectedImprovementGenerator
+
+    import tcgp
+    from tcgp.integrations.gest import TailCalibratedGenerator
+
+    branin = tcgp.problems.get("branin")
+    vocs = VOCS(
+        variables={f"x{i}": list(b) for i, b in enumerate(branin.bounds)}, objectives={"f": "MINIMIZE"}
+    )
+    torch.manual_seed(seed)
+    ours = method == "TailCalibratedGenerator"
+    generator = TailCalibratedGenerator(vocs, rng=seed) if ours else ExpectedImprovementGenerator(vocs=vocs)
+    evaluator = Evaluator(function=lambda point: {"f": float(branin([point["x0"], point["x1"]]))})
+    run = Xopt(generator=generator, evaluator=evaluator)
+    if not ours:
+        run.random_evaluate(5, seed=seed)
+    while len(run.data) < N_XOPT:
+        run.step()
+    return list(enumerate(run.data["f"].tolist(), 1))
+
+
+def sklearn(method: str, seed: int) -> Progress:
+    """The error of each candidate that was fitted to all data, and what was spent when it was known."""
+    from scipy.stats import loguniform
+    from sklearn.datasets import load_diabetes
+    from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+    from sklearn.kernel_ridge import KernelRidge
+    from sklearn.model_selection import HalvingRandomSearchCV, KFold, RandomizedSearchCV, cross_val_score
+
+    from tcgp.integrations.sklearn import TcgpSearchCV
+
+    X, y = load_diabetes(return_X_y=True)
+    model, ranges = KernelRidge(kernel="rbf"), {"alpha": (1e-4, 1e2), "gamma": (1e-2, 1e3)}
+    laws = {name: loguniform(*bounds) for name, bounds in ranges.items()}
+    options = {
+        "scoring": "neg_mean_squared_error",
+        "cv": KFold(5, shuffle=True, random_state=0),
+        "refit": False,
+        "random_state": seed,
+    }
+    if method == "HalvingRandomSearchCV":
+        # Three rounds with a ninth, a third and all of the data, each as expensive as the first.
+        n = N_SEARCH // 3 * FACTOR**2
+        options |= {"n_candidates": n, "factor": FACTOR, "min_resources": len(y) // FACTOR**2}
+        results = HalvingRandomSearchCV(model, laws, **options).fit(X, y).cv_results_
+        spent = np.cumsum(results["n_resources"] / len(y))
+        last = results["iter"] == results["iter"].max()
+        costs, points = (
+            spent[last],
+            [p for p, is_last in zip(results["params"], last, strict=True) if is_last],
+        )
+        scoring = {name: options[name] for name in ("scoring", "cv")}
+        scores = [cross_val_score(model.set_params(**point), X, y, **scoring).mean() for point in points]
+        return list(zip(costs.tolist(), (-np.array(scores)).tolist(), strict=True))
+    if method == "BayesSearchCV":
+        from skopt import BayesSearchCV
+
+        space = {name: (*bounds, "log-uniform") for name, bounds in ranges.items()}
+        search = BayesSearchCV(model, space, n_iter=N_SEARCH, **options)
+    else:
+        kind = TcgpSearchCV if method == "TcgpSearchCV" else RandomizedSearchCV
+        search = kind(model, laws, n_iter=N_SEARCH, **options)
+    return list(enumerate((-search.fit(X, y).cv_results_["mean_test_score"]).tolist(), 1))
+
+
+HOSTS = {
+    "openmdao": (openmdao, "sellar", ("TailCalibratedDriver", "COBYLA", "differential_evolution")),
+    "xopt": (xopt, "branin", ("TailCalibratedGenerator", "ExpectedImprovementGenerator")),
+    "sklearn": (
+        sklearn,
+        "diabetes",
+        (
+            "TcgpSearchCV",
+            "RandomizedSearchCV",
+            "HalvingRandomSearchCV",
+            *(["BayesSearchCV"] if importlib.util.find_spec("skopt") else []),
+        ),
+    ),
+}
+
+
+def run(store: pathlib.Path, seeds: int, hosts: list[str]) -> None:
+    done = {(row["host"], row["method"], int(row["seed"])) for row in _rows(store)}
+    for host in hosts:
+        values, problem, methods = HOSTS[host]
+        for seed, method in ((seed, method) for seed in range(seeds) for method in methods):
+            if (host, method, seed) in done:
                 continue
-            found = values(method, seed)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = values(method, seed)
             with store.open("a", newline="") as file:
                 writer = csv.writer(file)
                 if not file.tell():
                     writer.writerow(COLUMNS)
                 for share in SHARES:
-                    reached = [k + 1 for k, value in enumerate(found) if value <= OPTIMUM * (1.0 + share)]
-                    writer.writerow(
-                        ["openmdao", "sellar", method, seed, share, reached[0] if reached else math.inf]
-                    )
-            print(seed, method, len(found), min(found), flush=True)
+                    reached = [cost for cost, value in found if value <= OPTIMA[host] * (1.0 + share)]
+                    runs = f"{min(reached, default=math.inf):.4g}"
+                    writer.writerow([host, problem, method, seed, share, runs])
+            print(host, seed, method, len(found), min(value for _, value in found), flush=True)
 
 
 def report(store: pathlib.Path) -> None:
     rows = list(_rows(store))
-    print("| within | " + " | ".join(METHODS) + " |\n" + "|---" * (len(METHODS) + 1) + "|")
-    for share in SHARES:
+    print("| host, problem | method | " + " | ".join(f"within {share:.1%}" for share in SHARES) + " |")
+    print("|---" * (2 + len(SHARES)) + "|")
+    for host, problem, method in dict.fromkeys((row["host"], row["problem"], row["method"]) for row in rows):
         cells = []
-        for method in METHODS:
-            runs = [
-                float(row["runs"]) for row in rows if row["method"] == method and float(row["share"]) == share
-            ]
+        for share in SHARES:
+            same = (row for row in rows if (row["host"], row["method"]) == (host, method))
+            runs = [float(row["runs"]) for row in same if float(row["share"]) == share]
             n_reached = sum(map(math.isfinite, runs))
             cells.append(f"{statistics.median(runs):g} ({n_reached} of {len(runs)})")
-        print(f"| {share:.1%} | " + " | ".join(cells) + " |")
+        print(f"| {host}, {problem} | `{method}` | " + " | ".join(cells) + " |")
 
 
 def _rows(store: pathlib.Path) -> list[dict[str, str]]:
@@ -113,8 +217,9 @@ if __name__ == "__main__":
     parser.add_argument("task", choices=("run", "report"))
     parser.add_argument("--store", type=pathlib.Path, default=STORE)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--hosts", nargs="+", choices=HOSTS, default=list(HOSTS))
     args = parser.parse_args()
     if args.task == "run":
-        run(args.store, args.seeds)
+        run(args.store, args.seeds, args.hosts)
     else:
         report(args.store)

@@ -26,7 +26,8 @@ bench: $(VENV)/.test  ## the work of an iteration, and its time in units of LAPA
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/speed/history.py
 
 examples: $(VENV)/.demo  ## examples with real simulators, where they are installed
-	@for part in "ngspice ngspice opamp ngspice" "ccx calculix cantilever calculix-ccx"; do \
+	@for part in "ngspice ngspice opamp ngspice" "ccx calculix cantilever calculix-ccx" \
+	    "ccx calculix front calculix-ccx"; do \
 	    set -- $$part; \
 	    if command -v $$1 >/dev/null 2>&1; then \
 	        (cd examples/$$2 && ../../$(BIN)/tcgp minimize $$3.toml --report $$3.html) || exit 1; \

@@ -48,7 +48,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-CHARTS = ["convergence", "samples", "slice", "heat", "calibration", "law", "threshold", "times"]
+CHARTS = ["convergence", "scatter", "samples", "slice", "heat", "calibration", "law", "threshold", "times"]
 HOSTILE = "<img src=x onerror=window.hit=1></script><script>window.hit=1</script>"
 SPACE = {
     "width": tcgp.Real(0.1, 10.0, log=True),
@@ -167,6 +167,7 @@ def test_every_chart_is_drawn_within_the_page(
     finished: Path, open_page: Callable[..., Any], scheme: str, width: int
 ) -> None:
     page = open_page(finished, color_scheme=scheme, viewport={"width": width, "height": 800})
+    page.locator("#trust summary").click()
     for chart in CHARTS:
         charts = page.locator(f"svg[data-chart={chart}]")
         assert charts.count() == (3 if chart == "slice" else 1), chart
@@ -190,7 +191,7 @@ def test_marks_are_as_many_as_the_evaluations(finished: Path, open_page: Callabl
     assert chart.locator("circle.point").count() + chart.locator("polygon.star").count() + failed == 26
     assert page.locator("svg[data-chart=samples] path.thread").count() == 26
     assert page.locator("#failures tbody tr").count() == failed
-    assert page.locator("#best-points tbody tr").count() == 10
+    assert page.locator("#all-runs tbody tr").count() == 26
     assert page.locator(".status").inner_text() == "■ finished"
 
 
@@ -209,13 +210,14 @@ def test_pointing_at_an_evaluation_tells_its_parameters(
     tip = page.locator("#tip")
     assert tip.is_hidden()
     page.locator("svg[data-chart=convergence] polygon.star").hover()
-    best = page.locator("#best-points tbody tr").first.locator("td").first.inner_text()
+    best = page.locator("#best-outputs tbody tr").first.locator("td").nth(1).inner_text()
     shown = next(line for line in tip.inner_text().splitlines() if line.startswith("value "))
     assert float(shown.removeprefix("value ")) == pytest.approx(float(best), rel=1e-6)  # eight digits or more
     assert "width = " in tip.inner_text()
     page.locator("svg[data-chart=convergence] path.cross").first.hover()
     assert "failed: RuntimeError" in tip.inner_text()
-    for chart in ("samples", "slice", "heat", "calibration", "law", "threshold", "times"):
+    page.locator("#trust summary").click()
+    for chart in CHARTS[1:]:
         svg = page.locator(f"svg[data-chart={chart}]").first
         svg.scroll_into_view_if_needed()
         box = svg.bounding_box()
@@ -385,6 +387,7 @@ def test_where_models_take_turns_the_law_is_drawn_as_one_line(
         lambda x: (x[0] - 0.3) ** 2 + x[1], [(0.0, 1.0)] * 2, n_evals=20, method="auto", rng=0, report=path
     )
     page = open_page(path)
+    page.locator("#trust summary").click()
     assert "Models take turns" in page.locator("main").inner_text()
     for line in page.locator("svg[data-chart=law] path.curve").all():
         assert line.get_attribute("d").count("M") == 1
@@ -406,6 +409,7 @@ def test_points_that_violate_a_constraint_are_told_apart(
     assert chart.locator("circle.point").count() == 16 - infeasible - 1  # and the best is a star
     assert page.locator("svg[data-chart=samples] path.thread.infeasible").count() == infeasible
     assert page.locator("svg[data-chart=heat] path.sample.infeasible").count() == infeasible
+    assert page.locator("svg[data-chart=scatter] path.infeasible").count() == infeasible
     assert page.locator("ul.legend:has-text('violates a constraint')").count() == 3
     assert page.locator(".facts").inner_text().count(f"{16 - infeasible} of 16") == 1
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -420,11 +424,10 @@ def test_the_best_so_far_is_the_best_that_keeps_all_constraints(
     masses = [
         y for y, broken in zip(*(data["evaluations"][k] for k in ("y", "broken")), strict=True) if not broken
     ]
-    rows = page.locator("#best-points tbody tr")
-    assert [float(row.locator("td").first.inner_text()) for row in rows.all()] == pytest.approx(
-        sorted(masses)[:10]
-    )
-    assert page.locator("#best-points thead").inner_text().split()[:3] == ["mass", "evaluation", "stress"]
+    rows = page.locator("#all-runs tbody tr").all()
+    shown = [float(row.locator("td").nth(1).inner_text()) for row in rows[: len(masses)]]
+    assert shown == pytest.approx(sorted(masses), rel=1e-6)  # seven digits
+    assert page.locator("#all-runs thead").inner_text().split()[:3] == ["evaluation", "mass", "stress"]
     page.locator("svg[data-chart=convergence] polygon.star").hover()
     assert "stress = " in page.locator("#tip").inner_text()
     page.locator("svg[data-chart=convergence] path.infeasible").first.hover()
@@ -435,18 +438,69 @@ def test_each_constraint_says_how_active_it_is_and_whether_its_model_is_right(
     constrained: Path, open_page: Callable[..., Any]
 ) -> None:
     page = open_page(constrained)
-    section = page.locator("#constraints")
-    assert section.locator("table").first.locator("tbody tr").count() == 2
-    assert "below the limit" in section.inner_text()
-    assert "above the limit" in section.inner_text()
+    table = page.locator("#constraints")
+    assert table.locator("tbody tr").count() == 2
+    assert " below" in table.inner_text()
+    assert " above" in table.inner_text()
+    section = page.locator("#trust")
+    words = section.locator("summary p").inner_text()
+    assert words.split(":")[0] in ("Yes", "With care", "Too early to say")
+    assert not section.locator("svg").first.is_visible()
+    section.locator("summary").click()
     for text in ("stress <= 2", "stress >= 0.1"):
         assert f"Is the model right about {text}?" in section.inner_text()
-    assert section.inner_text().count("predicting each from all others, the model expected") == 2
+    assert section.inner_text().count("predicting each from the others, the model expected") == 2
     charts = section.locator("svg[data-chart=limit]")
     assert charts.count() == 2
     assert charts.first.locator("path.curve").count() == 1  # limits are modelled by a plain GP
     page.locator("button.heat-feasible").click()
     assert page.locator("button.heat-feasible").get_attribute("aria-pressed") == "true"
+
+
+def test_all_runs_can_be_sorted_filtered_and_drawn_against_each_other(
+    constrained: Path, open_page: Callable[..., Any]
+) -> None:
+    page = open_page(constrained)
+    data = page.evaluate("JSON.parse(document.getElementById('data').textContent)")
+    stresses = [row[1] for row in data["evaluations"]["outputs"]]
+
+    def column(k: int) -> list[float]:
+        return [
+            float(row.locator("td").nth(k).inner_text()) for row in page.locator("#all-runs tbody tr").all()
+        ]
+
+    for reverse in (False, True):
+        page.locator("#all-runs th button", has_text="stress").click()
+        assert column(2) == pytest.approx(sorted(stresses, reverse=reverse), rel=1e-6)  # seven digits
+    page.locator("#runs input.filter").fill("stress < 1, width > 0.5")
+    wanted = [s for s, x in zip(stresses, data["evaluations"]["x"], strict=True) if s < 1 and x[0] > 0.5]
+    assert sorted(column(2)) == pytest.approx(sorted(wanted), rel=1e-6)
+    points = page.locator("svg[data-chart=scatter] .point, svg[data-chart=scatter] .star")
+    assert points.count() == len(wanted)
+    page.locator("#runs input.filter").fill("")
+    page.locator("#runs select.kind").select_option("broken")
+    broken = sum(bool(limits) for limits in data["evaluations"]["broken"])
+    assert len(column(1)) == points.count() == broken
+    assert f"{broken} of 16 runs" in page.locator("#runs").inner_text()
+    page.locator("#runs select.kind").select_option("all")
+    page.locator("#runs select.y").select_option(label="stress")
+    assert page.locator("svg[data-chart=scatter] text.label").last.text_content() == "stress"
+
+
+def test_every_output_has_slices_and_parameters_are_ranked_for_objective_and_limits(
+    constrained: Path, open_page: Callable[..., Any]
+) -> None:
+    page = open_page(constrained)
+    buttons = page.locator("button.slices")
+    assert [button.inner_text() for button in buttons.all()][:2] == ["mass", "stress"]
+    buttons.nth(1).click()
+    assert page.locator("svg[data-chart=slice]").count() == 2
+    assert "the model's mean of stress" in page.locator("main").inner_text()
+    orders = page.evaluate("JSON.parse(document.getElementById('data').textContent).importance.orders")
+    for rank in ("objective", "limits", "both"):
+        page.locator(f"button.rank-{rank}").click()
+        first = page.locator("#importance tbody tr").first.locator("td").first.inner_text()
+        assert first == ["width", "height"][orders[rank][0]]
 
 
 def test_where_no_point_keeps_all_constraints_the_nearest_are_shown(
@@ -464,7 +518,7 @@ def test_where_no_point_keeps_all_constraints_the_nearest_are_shown(
     )
     page = open_page(path)
     text = page.locator("main").inner_text()
-    assert "No evaluation satisfies all constraints yet. These come closest." in text
+    assert "No evaluation satisfies all constraints yet. This one comes closest." in text
     assert "violated by 1" in text
     assert "What the model expects around the nearest point" in text
     assert page.locator("svg[data-chart=convergence] polygon.star").count() == 0
@@ -484,7 +538,8 @@ def test_a_run_that_maximizes_goes_up_with_the_sign_of_the_user(
         report=path,
     )
     page = open_page(path)
-    assert float(page.locator("#best-points td").first.inner_text()) == result.fun
+    page.locator("#trust summary").click()
+    assert float(page.locator("#best-outputs td").nth(1).inner_text()) == result.fun
     assert "Is the model right about high values?" in page.locator("main").inner_text()
     line = page.locator("svg[data-chart=convergence] path.best").get_attribute("d")
     heights = [float(v) for v in re.findall(r"[MV](?:[\d.]+ )?([\d.]+)", line)]

@@ -51,10 +51,12 @@ def test_violated_constraints_are_named_by_their_places(data: dict, optimizer: O
 
 def test_best_points_keep_all_constraints(data: dict, optimizer: Optimizer) -> None:
     kept = sorted(e.y for e in optimizer.evaluations if e.outputs["stress"] <= 2.0)
-    assert [float(row["y"]) for row in data["best"]] == kept[:10]
+    rows = data["order"][: len(kept)]
+    assert [optimizer.evaluations[row].y for row in rows] == kept
+    assert not any(data["evaluations"]["broken"][row] for row in rows)
     best = optimizer.history.best
     assert optimizer.evaluations[data["shown"]] is best
-    assert float(data["best"][0]["outputs"][1]) == best.outputs["stress"]
+    assert float(data["exact"]["y"]) == best.y
 
 
 def test_a_constraint_says_where_the_best_point_is(data: dict, optimizer: Optimizer) -> None:
@@ -65,6 +67,37 @@ def test_a_constraint_says_where_the_best_point_is(data: dict, optimizer: Optimi
     assert stress["here"]["distance"].startswith(f"{2.0 - best.outputs['stress']:.3g} below the limit")
     assert (stress["kept"], stress["n"]) == (int(optimizer.history.data.feasible.sum()), 14)
     assert cost["here"] == {"value": 3.0, "distance": "2 above the limit", "kept": True, "active": False}
+
+
+def test_an_active_limit_says_what_relaxing_it_would_buy():
+    """Mass is at least 1 / stress: a limit of 2.1 in the place of 2 buys 0.5 - 1 / 2.1."""
+    optimizer = Optimizer(
+        {"w": (0.1, 2.0)}, objective="mass", constraints=["stress <= 2", "stress >= 0"], rng=0
+    )
+    for w in (1.9, 1.5, 1.2, 0.9, 0.7, 0.6, 0.55, 0.505, 0.45, 0.4, 0.3):
+        optimizer.tell([w], {"mass": w, "stress": 1.0 / w})
+    active, other = report_data(optimizer, DONE, fit=True)["constraints"]
+    assert active["here"]["active"]
+    assert active["relaxed"]["to"] == 2.1
+    assert active["relaxed"]["gain"] == pytest.approx(0.5 - 1.0 / 2.1, rel=0.15)  # of a model of eleven runs
+    assert not other["here"]["active"]
+    assert other["relaxed"] is None
+
+
+def test_there_are_slices_and_indices_of_every_output_and_of_keeping_the_limits(data, optimizer):
+    (stress,) = data["outputs"]  # the cost is constant, and the note no number
+    assert stress["name"] == "stress"
+    best = optimizer.history.best
+    view = stress["along"][0]
+    near = int(np.argmin(np.abs(np.array(view["values"]) - best.x[0])))
+    assert view["mean"][near] == pytest.approx(1.0 / (view["values"][near] * best.x[1] ** 2), rel=0.2)
+    importance = data["importance"]
+    assert importance["columns"] == ["mass", "stress", "all limits"]
+    assert set(importance["orders"]) == {"objective", "limits", "both"}
+    table = optimizer.result().sensitivity("limits")
+    assert [["width", "height"][k] for k in importance["orders"]["limits"]] == table.names
+    for totals, one in zip(importance["totals"], table.of.values(), strict=True):
+        assert totals == pytest.approx(one.total.tolist(), abs=1e-4)  # four digits are kept
 
 
 def test_the_model_of_a_limit_is_judged_at_the_limit(data: dict, optimizer: Optimizer) -> None:
@@ -104,7 +137,7 @@ def test_without_a_point_that_keeps_all_constraints_the_nearest_is_shown() -> No
         optimizer.tell([x], {"mass": x, "stress": 1.0 + (x - 0.4) ** 2})
     data = report_data(optimizer, DONE, fit=True)
     assert data["shown"] == 1
-    assert [row["number"] for row in data["best"]] == [2, 1, 3]
+    assert data["order"] == [1, 0, 2]
     assert data["constraints"][0]["here"]["distance"] == "violated by 1.01"
     assert "ei" not in data["slices"]["along"][0]
     assert data["slices"]["along"][0]["feasible"] is not None
@@ -119,7 +152,7 @@ def test_a_maximum_is_shown_with_the_sign_of_the_user() -> None:
     down = tcgp.minimize(lambda x: -fun(x), [(0.0, 1.0)], **settings).optimizer
     shown, mirrored = report_data(up, DONE, fit=True), report_data(down, DONE, fit=True)
     assert shown["evaluations"]["y"] == [-y for y in mirrored["evaluations"]["y"]]
-    assert float(shown["best"][0]["y"]) == max(e.y for e in up.evaluations) == up.result().fun
+    assert float(shown["exact"]["y"]) == max(e.y for e in up.evaluations) == up.result().fun
     for name, other in (("mean", "mean"), ("lower", "upper"), ("upper", "lower")):
         assert shown["slices"]["along"][0][name] == [-v for v in mirrored["slices"]["along"][0][other]]
     assert shown["slices"]["along"][0]["ei"] == mirrored["slices"]["along"][0]["ei"]

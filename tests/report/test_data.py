@@ -64,13 +64,12 @@ def test_evaluations_are_those_of_the_history(data: dict, optimizer: Optimizer) 
 def test_best_point_is_exact(data: dict, optimizer: Optimizer) -> None:
     best = optimizer.history.best
     assert best is not None
-    first = data["best"][0]
-    assert float(first["y"]) == best.y
-    assert float(first["x"][0]) == best.x[0]
-    assert first["x"][2] == str(best.x[2])
-    assert [float(b["y"]) for b in data["best"]] == sorted(
-        e.y for e in optimizer.evaluations if not e.failed
-    )[:10]
+    exact = data["exact"]
+    assert float(exact["y"]) == best.y
+    assert float(exact["x"][0]) == best.x[0]
+    assert exact["x"][2] == str(best.x[2])
+    values = [optimizer.evaluations[row].y for row in data["order"]]
+    assert values == sorted(e.y for e in optimizer.evaluations if not e.failed)
 
 
 def test_failures_have_their_reasons(data: dict) -> None:
@@ -168,8 +167,9 @@ def test_data_of_a_run_without_success_are_plain_json() -> None:
     optimizer.ask()
     data = report_data(optimizer, RUNNING, fit=True)
     json.dumps(data, allow_nan=False)
-    assert data["best"] == []
-    assert data["slices"] is None
+    assert data["order"] == []
+    assert data["exact"] is data["slices"] is data["outputs"] is None
+    assert "before a model has been fitted" in data["trust"]
     assert len(data["pending"]) == 1
 
 
@@ -209,7 +209,9 @@ def test_several_objectives_have_a_front_and_slices_of_each():
     assert data["front"]["on"] == [point.index for point in result.front]
     assert data["front"]["volume"][-1] == 1.0
     assert data["shown"] == result.knee().index
-    assert [row["number"] - 1 for row in data["best"]] == data["front"]["on"]
+    assert data["order"][: len(result.front)] == data["front"]["on"]
     (second,) = data["others"]
-    assert len(second["slices"]["along"]) == len(second["importance"]) == 2
+    assert len(second["along"]) == 2
+    assert [view["name"] for view in data["outputs"]] == ["far"]
+    assert data["importance"]["columns"] == ["near", "far + 0", "far", "all limits"]
     json.dumps(data, allow_nan=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ import numpy as np
 
 from tcgp._typing import FloatArray
 from tcgp.methods.fit import fit_model
-from tcgp.models import Model, SpaceModel
+from tcgp.models import Model, Prediction, SpaceModel
 from tcgp.scoring.sensitivity import LIMITS, Sensitivities, indices_over
 from tcgp.space import Point
 
@@ -78,16 +79,34 @@ class Outlook:
         if len(self._rows) < 2:
             raise ValueError("at least two runs with a value are needed")
         self._goals = optimizer.history.goals
-        self._n = data.n_objectives
 
     @cached_property
-    def _models(self) -> list[Model]:
-        """Of each quantity: objectives and limits, small values of which are good."""
-        columns = self._data.Y[self._rows].T, self._data.sd[self._rows].T
-        return [
-            self._fit(y, sd if q.noisy else None)
-            for q, y, sd in zip(self._goals.quantities, *columns, strict=True)
-        ]
+    def _objectives(self) -> list[Model]:
+        """Small values of them are good."""
+        return [self._of_quantity(j) for j in range(self._data.n_objectives)]
+
+    @cached_property
+    def _limits(self) -> list[tuple[Model, float, float]]:
+        """For each limit a model, and the sign and the shift that make its values excesses over the limit."""
+        found = []
+        for j, limit in enumerate(self._goals.limits):
+            name = (
+                next(iter(limit.names), "") if limit.expression and len(limit.expression.program) == 1 else ""
+            )
+            own = name not in self.outputs
+            model = self._of_quantity(self._data.n_objectives + j) if own else self.outputs[name]
+            found.append((model, 1.0, 0.0) if own else (model, limit.sign, limit.bound or 0.0))
+        return found
+
+    def _of_quantity(self, j: int) -> Model:
+        y, sd = self._data.Y[self._rows, j], self._data.sd[self._rows, j]
+        return self._fit(y, sd if self._goals.quantities[j].noisy else None)
+
+    def _excess(self, j: int, U: FloatArray) -> Prediction:
+        """How far a limit is exceeded at codes."""
+        model, sign, bound = self._limits[j]
+        mean, sd = model.predict_arrays(U)
+        return Prediction(sign * mean - bound, sd, model.law)
 
     def _fit(self, y: FloatArray, sd: FloatArray | None = None) -> Model:
         known, box = np.isfinite(y), [(0.0, 1.0)] * self._data.U.shape[1]
@@ -105,7 +124,7 @@ class Outlook:
         space = self._optimizer.space
         found = {
             quantity.text: model.over(space, negated=quantity.sign < 0.0)
-            for quantity, model in zip(self._goals.objectives, self._models, strict=False)
+            for quantity, model in zip(self._goals.objectives, self._objectives, strict=True)
         }
         evaluations = [self._data.evaluations[row] for row in self._rows]
         for name in self._optimizer.history.output_names:
@@ -129,8 +148,13 @@ class Outlook:
         """The best predicted design for the limits as they are."""
         return self.best()
 
-    def gains(self) -> list[tuple[int, float, float]]:
+    def gains(self, among: Collection[int] | None = None) -> list[tuple[int, float, float]]:
         """What relaxing each limit a little would buy, the largest gain first.
+
+        Parameters
+        ----------
+        among : collection of int, optional
+            Places of the limits to relax; all by default.
 
         Returns
         -------
@@ -140,6 +164,8 @@ class Outlook:
         """
         spread, found = float(np.nanstd(self._data.Y[:, 0])) or 1.0, []
         for j, limit in enumerate(self._goals.limits):
+            if among is not None and j not in among:
+                continue
             shift = SHARE * (abs(limit.shown_bound) or float(np.nanstd(self._data.excesses[:, j])))
             gain = self._goals.objectives[0].sign * (self.forecast.value - self.best({j: shift}).value)
             if gain > 1e-3 * spread:
@@ -169,7 +195,7 @@ class Outlook:
             U = np.concatenate([centres, self._allowed(near)])
         u = U[[int(np.argmin(self._ranks(U, shifts)))]]
         sign = self._goals.objectives[0].sign
-        prediction = self._models[0].predict(u)
+        prediction = self._objectives[0].predict(u)
         low, high = np.ravel(prediction.interval(0.9))
         ends = sorted((sign * float(low), sign * float(high)))
         value = sign * float(prediction.mean[0])
@@ -177,9 +203,8 @@ class Outlook:
 
     def chance(self, U: FloatArray, shifts: FloatArray | None = None) -> FloatArray:
         """Probability that all limits are kept at codes, (m,), as if they were independent."""
-        limits = self._models[self._n :]
-        levels = np.zeros(len(limits)) if shifts is None else shifts
-        chances = [model.predict(U).cdf(level) for model, level in zip(limits, levels, strict=True)]
+        levels = np.zeros(len(self._goals.limits)) if shifts is None else shifts
+        chances = [self._excess(j, U).cdf(level) for j, level in enumerate(levels)]
         return np.prod(chances, axis=0) if chances else np.ones(len(U))
 
     def _allowed(self, U: FloatArray) -> FloatArray:
@@ -192,10 +217,10 @@ class Outlook:
 
     def _ranks(self, U: FloatArray, shifts: FloatArray) -> FloatArray:
         """Small where the predicted objective is small and no predicted limit is broken."""
-        models = [self._models[0], *self._models[self._n :]]
-        sizes = [float(np.std(model.y)) or 1.0 for model in models]
-        means = np.stack([m.predict(U).mean / size for m, size in zip(models, sizes, strict=True)], axis=1)
-        excess = np.maximum(means[:, 1:] - shifts / sizes[1:], 0.0).sum(axis=1)
-        worst = means[:, 0].max() + 1.0
-        ranks: FloatArray = np.where(excess > 0.0, worst + excess, means[:, 0])
+        means, excess = self._objectives[0].predict_arrays(U)[0], np.zeros(len(U))
+        for j, shift in enumerate(shifts):
+            size = float(np.nanstd(self._data.excesses[self._rows, j])) or 1.0
+            excess += np.maximum(self._excess(j, U).mean - shift, 0.0) / size
+        worst = means.max() + 1.0
+        ranks: FloatArray = np.where(excess > 0.0, worst + excess, means)
         return ranks

@@ -7,8 +7,9 @@ import logging
 import math
 import platform
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,16 +19,18 @@ from tcgp import __version__
 from tcgp._text import shorten
 from tcgp.goals import parameter_names
 from tcgp.laws import Normal
-from tcgp.models import Model
+from tcgp.models import Model, Prediction
 from tcgp.optimizer import Optimizer
 from tcgp.optimizer.answer import Answer
+from tcgp.optimizer.outlook import Outlook
 from tcgp.record.history import Evaluation
 from tcgp.report.front import front, knee
 from tcgp.report.limits import constraints, known_constraints, law_rows, log_feasible
 from tcgp.report.numbers import LONGEST_TEXT, attempt, rounded
-from tcgp.scoring import diagnose, sensitivity
+from tcgp.scoring import diagnose
 from tcgp.scoring.diagnosis import Diagnosis, method_label
-from tcgp.space import Categorical, Dimension, Point, Real
+from tcgp.scoring.sensitivity import LIMITS, RANKS
+from tcgp.space import Categorical, Dimension, Point, Real, on_bounds
 
 __all__ = ["State", "calibration_sentence", "current_model", "report_data"]
 
@@ -35,13 +38,15 @@ logger = logging.getLogger("tcgp")
 
 N_GRID = 61  # points along a 1-D slice
 N_HEAT = 31  # points along each side of a 2-D slice
-N_BEST, N_FRONT = 10, 100  # rows of the table of best points, and of that of the front
 N_FAILURES = 100  # rows of the table of failures, the latest
 N_OUTPUTS = 12  # outputs that are shown; the journal has all
 MOST_MODELLED = 300  # values that a model is fitted to for the page alone: some seconds
 TRACED = ("n", "beta", "scale", "log_ei")  # numbers of the trace that are drawn, beside two values
 LEVEL = 0.9  # probability of the intervals in the slices
 ABOUT_RIGHT = 1.25  # as in tcgp.scoring.diagnose
+FAR_OFF = (
+    2.0  # ratio of predicted to observed frequency of low values from which on a model is used with care
+)
 
 
 @dataclass(frozen=True)
@@ -109,6 +114,13 @@ def report_data(
     model = attempt("the model", _model, models, fit)
     outputs = optimizer.history.output_names[:N_OUTPUTS]
     shown = optimizer.history.best or knee(optimizer) or optimizer.history.least_violating
+    outlook = attempt("the outputs", Outlook, optimizer) if model is not None else None
+    limits = attempt("the constraints", constraints, optimizer, shown, models, outlook) or []
+    calibration = (
+        None
+        if model is None or goals.has_several
+        else attempt("the calibration", _calibration, model, bool(goals.maximize))
+    )
     return {
         "title": shorten(title),
         "state": {**asdict(state), "written": round(time.time(), 1)},
@@ -133,24 +145,28 @@ def report_data(
         },
         "retries": len(optimizer.history.retries),
         "pending": [{"id": p.id, "x": _words(parameters, optimizer, p.x)} for p in optimizer.pending],
-        "best": _best_points(parameters, optimizer, outputs),
+        "order": _order(optimizer),
+        "exact": None if shown is None else {"y": repr(shown.y), "x": _words(parameters, optimizer, shown.x)},
+        "on_bounds": [] if shown is None else on_bounds(optimizer.space, shown.x),
         "shown": None if shown is None else next(i for i, e in enumerate(evaluations) if e is shown),
         "answer": attempt("the prediction at the best point", _answer, optimizer) if goals.noisy else None,
         "known": known_constraints(optimizer, shown),
-        "constraints": attempt("the constraints", constraints, optimizer, shown, models) or [],
+        "constraints": limits,
         "failures": _failures(parameters, optimizer),
         "modelled": None
         if models is optimizer
         else {"n": len(models.evaluations), "of": _n_values(optimizer)},
         "front": attempt("the front", front, optimizer),
         "slices": None if model is None else attempt("the slices", _slices, models, shown),
-        "calibration": None
-        if model is None or goals.has_several
-        else attempt("the calibration", _calibration, model, bool(goals.maximize)),
-        "importance": None if model is None else attempt("the importance", _importance, models),
+        "calibration": calibration,
+        "trust": trust_sentence(calibration, limits),
+        "importance": None if outlook is None else attempt("the importance", _importance, outlook),
         "others": []
         if model is None
-        else [_of_another(models, shown, j) for j in range(1, len(goals.objectives))],
+        else [attempt("the slices", _slices, models, shown, j) for j in range(1, len(goals.objectives))],
+        "outputs": None
+        if outlook is None
+        else attempt("the slices", _slices_of_outputs, outlook, models, shown),
         "share": None if model is None else attempt("the share", _share, models),
         "trace": [
             {
@@ -208,6 +224,30 @@ def calibration_sentence(diagnosis: Diagnosis, *, maximize: bool = False) -> str
         f"{text}; {diagnosis.model_label}, the model in use, gives {low_values} "
         f"{_ratio(diagnosis.kappa_model)} times the probability with which they occur."
     )
+
+
+def trust_sentence(calibration: Mapping[str, Any] | None, limits: Sequence[Mapping[str, Any]]) -> str:
+    """Can the models be trusted, in one sentence."""
+    judged = [limit["model"] for limit in limits if limit["model"] is not None]
+    wrong = [limit["text"] for limit in limits if limit["model"] is not None and not limit["model"]["right"]]
+    doubts = []
+    if calibration is not None and calibration["n_below"] > 2:
+        kappa = calibration["models"][-1]["kappa"]
+        if kappa is not None and not 1.0 / FAR_OFF <= kappa <= FAR_OFF:
+            doubts.append(
+                f"good values occur {'less' if kappa > 1.0 else 'more'} often than the model expects"
+            )
+    if wrong:
+        doubts.append(f"the models misjudge how often {' and '.join(wrong)} is satisfied")
+    if doubts:
+        return f"With care: {', and '.join(doubts)}."
+    if calibration is None and not judged:
+        return "Nothing can be said before a model has been fitted."
+    if calibration is not None and calibration["n_below"] <= 2:
+        n_below, n = calibration["n_below"], calibration["n"]
+        return f"Too early to say: only {n_below} of {n} values are good enough to judge by."
+    what = ["good values"] * (calibration is not None) + ["satisfied limits"] * bool(judged)
+    return f"Yes: {' and '.join(what)} are about as frequent as the models expect, predicting each from the others."
 
 
 def _ratio(value: float) -> str:
@@ -291,22 +331,11 @@ def _signed(optimizer: Optimizer, value: float | None) -> float | None:
     return None if value is None else optimizer.history.goals.objectives[0].sign * value
 
 
-def _best_points(
-    parameters: Sequence[Mapping[str, Any]],
-    optimizer: Optimizer,
-    outputs: Sequence[str],
-) -> list[dict[str, Any]]:
-    """The best values that keep all limits, with their points; if none does, those that come nearest to it."""
+def _order(optimizer: Optimizer) -> list[int]:
+    """Rows of the evaluations that succeeded, the best first; with several objectives the front first."""
     data = optimizer.history.data
-    kept = int(data.feasible.sum()) or len(data.evaluations)
-    several = optimizer.history.goals.has_several and len(data.front)
-    rows = []
-    for i in (data.front[:N_FRONT] if several else data.ranking[:kept][:N_BEST]).tolist():
-        e = data.evaluations[i]
-        values = ["–" if (v := (e.outputs or {}).get(name)) is None else repr(v) for name in outputs]
-        x = _words(parameters, optimizer, e.x)
-        rows.append({"number": i + 1, "id": e.id, "y": repr(e.y), "outputs": values, "x": x})
-    return rows
+    front = data.front.tolist() if optimizer.history.goals.has_several else []
+    return list(dict.fromkeys([*front, *data.ranking.tolist()]))
 
 
 def _failures(parameters: Sequence[Mapping[str, Any]], optimizer: Optimizer) -> list[dict[str, Any]]:
@@ -362,24 +391,42 @@ def current_model(optimizer: Optimizer) -> tuple[Optimizer, Model | None]:
     return models, _model(models, True)
 
 
-def _of_another(optimizer: Optimizer, shown: Evaluation | None, j: int) -> dict[str, Any]:
-    """What the model of another objective than the first says."""
+def _importance(outlook: Outlook) -> dict[str, Any]:
+    """Total index of each parameter for each objective and output and for keeping all limits, and three orders."""
+    found = outlook.sensitivities()
+    names = next(iter(found.of.values())).names
+    ranks = [rank for rank in RANKS if rank == "objective" or LIMITS in found.of]
+    orders = {rank: [names.index(name) for name in replace(found, rank=rank).names] for rank in ranks}
     return {
-        "slices": attempt("the slices", _slices, optimizer, shown, j),
-        "importance": attempt("the importance", _importance, optimizer, j),
+        "columns": [shorten(name, LONGEST_TEXT) for name in found.of],
+        "totals": [[rounded(v, 4) for v in one.total.tolist()] for one in found.of.values()],
+        "orders": orders,
     }
 
 
-def _importance(optimizer: Optimizer, j: int = 0) -> list[dict[str, Any]] | None:
-    """Total and first-order index of each parameter, for an objective."""
-    last = optimizer.surrogates[j].last
-    if last is None:
-        return None
-    found = sensitivity(last.model.over(optimizer.space))  # as `tcgp diagnose` does
+def _slices_of_outputs(
+    outlook: Outlook, optimizer: Optimizer, centre: Evaluation | None
+) -> list[dict[str, Any]]:
+    """Mean and interval along each parameter of the outputs that are no objectives."""
+    objectives = [quantity.text for quantity in optimizer.history.goals.objectives]
     return [
-        {"total": rounded(total, 4), "first": rounded(first, 4)}
-        for total, first in zip(found.total.tolist(), found.first.tolist(), strict=True)
+        {
+            "name": shorten(name, LONGEST_TEXT),
+            "level": LEVEL,
+            "along": _along(optimizer, centre, partial(_of_output, optimizer, model)),
+        }
+        for name, model in list(outlook.outputs.items())[: N_OUTPUTS + len(objectives)]
+        if centre is not None and name not in objectives
     ]
+
+
+def _of_output(optimizer: Optimizer, model: Model, points: Sequence[Point]) -> dict[str, list[float | None]]:
+    """What the model of an output says at points."""
+    mean, sd = model.predict_arrays(optimizer.space.encode(points))
+    prediction = Prediction(mean, sd, model.law)
+    low, high = prediction.interval(LEVEL)
+    columns = {"mean": mean, "sd": sd, "lower": low, "upper": high}
+    return {name: [rounded(v, 6) for v in column.tolist()] for name, column in columns.items()}
 
 
 def _share(optimizer: Optimizer) -> float | None:
@@ -397,6 +444,14 @@ def _slices(optimizer: Optimizer, centre: Evaluation | None, j: int = 0) -> dict
     if centre is None or surrogate.last is None:
         return None
     model = surrogate.updated(data.U[data.succeeded], data.Y[data.succeeded, j]) or surrogate.last.model
+    along = _along(optimizer, centre, lambda points: _views(optimizer, model, points, j))
+    return {"level": LEVEL, "along": along, "over": _heat_map(optimizer, model, along, centre.x, j)}
+
+
+def _along(
+    optimizer: Optimizer, centre: Evaluation, views: Callable[[Sequence[Point]], dict[str, Any]]
+) -> list[dict[str, Any] | None]:
+    """Views of points along each parameter through a point."""
     along: list[dict[str, Any] | None] = []
     for i, dimension in enumerate(optimizer.space.dimensions):
         values = _grid(dimension, N_GRID)
@@ -404,8 +459,8 @@ def _slices(optimizer: Optimizer, centre: Evaluation | None, j: int = 0) -> dict
             along.append(None)
             continue
         points = [[*centre.x[:i], value, *centre.x[i + 1 :]] for value in values]
-        along.append({"values": _axis(dimension, values), **_views(optimizer, model, points, j)})
-    return {"level": LEVEL, "along": along, "over": _heat_map(optimizer, model, along, centre.x, j)}
+        along.append({"values": _axis(dimension, values), **views(points)})
+    return along
 
 
 def _heat_map(

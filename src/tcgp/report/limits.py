@@ -12,6 +12,7 @@ from tcgp._typing import FloatArray
 from tcgp.laws import Law, Normal
 from tcgp.models import Model
 from tcgp.optimizer import Optimizer
+from tcgp.optimizer.outlook import Outlook
 from tcgp.record.history import Evaluation
 from tcgp.report.numbers import LONGEST_TEXT, attempt, rounded
 from tcgp.scoring import diagnose_limit, leave_one_out_prediction, loo_scores, thresholded_pit
@@ -20,17 +21,25 @@ from tcgp.scoring.diagnosis import base_label, method_label
 __all__ = ["constraints", "known_constraints", "law_rows", "log_feasible"]
 
 
-def constraints(optimizer: Optimizer, shown: Evaluation | None, models: Optimizer) -> list[dict[str, Any]]:
+def constraints(
+    optimizer: Optimizer, shown: Evaluation | None, models: Optimizer, outlook: Outlook | None
+) -> list[dict[str, Any]]:
     """For each limit on outputs, how the point that is shown stands with it, and whether its model is right.
 
-    The models are those of the other optimizer, which may know fewer evaluations.
+    The models are those of the other optimizer, which may know fewer evaluations. With an outlook, what relaxing each
+    active limit of a single objective would buy.
     """
     data, limits = optimizer.history.data, optimizer.history.goals.limits
     margins = [None] * len(limits) if shown is None else data.margins(shown)
     columns = data.excesses[data.succeeded].T
+    active = [j for j, margin in enumerate(margins) if margin is not None and margin.active]
+    relaxed = {}
+    if outlook is not None and active and not optimizer.history.goals.has_several:
+        gains = attempt("what relaxing limits buys", outlook.gains, active) or []
+        relaxed = {j: {"to": rounded(to, 6), "gain": rounded(gain, 3)} for j, to, gain in gains}
     found = []
-    for limit, margin, column, surrogate in zip(
-        limits, margins, columns, models.surrogates[data.n_objectives :], strict=True
+    for j, (limit, margin, column, surrogate) in enumerate(
+        zip(limits, margins, columns, models.surrogates[data.n_objectives :], strict=True)
     ):
         kept, last = column <= 0.0, surrogate.last
         item: dict[str, Any] = {
@@ -39,6 +48,7 @@ def constraints(optimizer: Optimizer, shown: Evaluation | None, models: Optimize
             "kept": int(kept.sum()),
             "n": len(kept),
             "here": None,
+            "relaxed": relaxed.get(j),
             "model": None if last is None else attempt("a limit's model", _limit_model, last.model),
         }
         if margin is not None:
@@ -76,6 +86,7 @@ def _limit_model(model: Model) -> dict[str, Any]:
     diagnosis = diagnose_limit(model)
     return {
         "sentence": diagnosis.summary,
+        "right": diagnosis.verdict == "about right",
         "bands": [
             {"label": b.label, "n": b.n, "expected": rounded(b.expected, 4), "kept": b.kept}
             for b in diagnosis.bands

@@ -198,16 +198,18 @@
     else lines.push(E.y[i] === null ? `failed: ${E.reason[i] || "no reason given"}` : `value ${number(E.y[i], 10)}`);
     if (E.corrected[i] !== null) lines.push(`corrected; first told as ${E.corrected[i]}`);
     for (const k of E.broken[i] || []) lines.push(`violates ${C[k] ? C[k].text : "a constraint"}`);
-    G.outputs.forEach((name, k) => { if (!goals.some((goal) => goal.name === name)) lines.push(`${name} = ${number(E.outputs[i][k], 8)}`); });
+    for (const o of outputs) lines.push(`${o.name} = ${number(o.values[i], 8)}`);
     P.slice(0, 24).forEach((p, k) => lines.push(`${p.name} = ${word(p, E.x[i][k])}`));
     if (P.length > 24) lines.push(`and ${P.length - 24} more parameters`);
     return lines;
   }
 
   // What is optimized: one value, or several objectives.
-  const goals = F ? F.names.map((name, k) => ({ name, maximize: F.maximize[k], values: F.values.map((row) => row && row[k]), ...(k ? D.others[k - 1] : D) }))
-    : [{ name: G.objective === null ? "value" : G.objective, maximize: G.maximize, values: E.y, slices: D.slices, importance: D.importance }];
+  const goals = F ? F.names.map((name, k) => ({ name, maximize: F.maximize[k], values: F.values.map((row) => row && row[k]), slices: k ? D.others[k - 1] : D.slices }))
+    : [{ name: G.objective === null ? "value" : G.objective, maximize: G.maximize, values: E.y, slices: D.slices }];
   const onFront = new Set(F ? F.on : []);
+  // Outputs that are not objectives, like these.
+  const outputs = G.outputs.map((name, k) => ({ name, values: E.outputs.map((row) => row[k]), slices: (D.outputs || []).find((o) => o.name === name) })).filter((o) => !goals.some((goal) => goal.name === o.name));
 
   // ---- facts ----
   const failed = E.y.filter((y) => y === null).length;
@@ -355,8 +357,8 @@
       section.dataset.chosen = i;
       if (i < 0) add(table, "p", "", weights.some((w) => w) ? "No point of the front keeps these limits." : "Give at least one objective some weight.");
       else {
-        const others = G.outputs.map((_, k) => k).filter((k) => !goals.some((goal) => goal.name === G.outputs[k]));
-        rows(table, ["", ...goals.map((g) => g.name), ...others.map((k) => G.outputs[k]), ...names], [[memory.weights ? "chosen" : "knee", ...goals.map((g) => number(g.values[i], 6)), ...others.map((k) => number(E.outputs[i][k], 6)), ...P.map((p, k) => word(p, E.x[i][k]))]]);
+        const shown = [...goals, ...outputs];
+        rows(table, ["", ...shown.map((o) => o.name), ...names], [[memory.weights ? "chosen" : "knee", ...shown.map((o) => number(o.values[i], 6)), ...P.map((p, k) => word(p, E.x[i][k]))]]);
       }
       for (const { svg, x, y, a, b, mark } of stars) {
         if (i < 0) mark.setAttribute("visibility", "hidden");
@@ -521,15 +523,15 @@
     // Many lines hide each other: then only the best tenth stands out.
     const opacity = (share) => (order.length > 120 ? 0.1 + 0.7 * share ** 8 : 0.3 + 0.4 * share);
     const more = N > shown.length ? ` The ${shown.length} best and latest failed of ${N} are drawn.` : "";
-    const section = card(root, "Where it sampled",  `One line per evaluation, through all parameters to its ${F ? "objectives" : "value"}. Darker lines (brighter in dark mode) are ${F ? "on the front" : "better"}. Point at a line to read it.` + more);
+    const section = card(root, "Where it sampled",  `One line per evaluation, through all parameters ${outputs.length ? "and outputs " : ""}to its ${F ? "objectives" : "value"}. Darker lines (brighter in dark mode) are ${F ? "on the front" : "better"}. Point at a line to read it.` + more);
     const holder = add(section, "div");
     redraw(() => {
       holder.textContent = "";
-      const width = widthOf(section, 1100), upright = width < 62 * (P.length + goals.length);
-      const axes = P.length + goals.length, height = upright ? Math.max(200, 46 * axes + 30) : 330;
+      const ending = [...outputs.filter((o) => o.values.some((v) => v !== null)), ...goals], axes = P.length + ending.length;
+      const width = widthOf(section, 1100), upright = width < 62 * axes, height = upright ? Math.max(200, 46 * axes + 30) : 330;
       const svg = canvas(holder, "samples", "Parallel coordinates of all evaluations", width, height);
       const from = upright ? 12 : height - 34, to = upright ? width - 16 : 46;
-      const ends = goals.map(({ values }) => {
+      const ends = ending.map(({ values }) => {
         const [lowest, highest] = spread(values);
         return lowest > 0 && highest > 1000 * lowest ? logarithmic(lowest, highest, from, to) : linear(...spread(values, 0.02), from, to, 5);
       });
@@ -538,7 +540,7 @@
       const pointAt = (k, v) => (upright ? [scales[k].at(v), position(k)] : [position(k), scales[k].at(v)]);
       const polyline = (i) => {
         const points = E.x[i].map((v, k) => pointAt(k, v));
-        if (E.y[i] !== null) goals.forEach((goal, k) => points.push(pointAt(P.length + k, goal.values[i])));
+        if (E.y[i] !== null) ending.forEach((o, k) => { if (o.values[i] !== null) points.push(pointAt(P.length + k, o.values[i])); });
         return points;
       };
       const threads = draw(svg, "g", {});
@@ -550,7 +552,7 @@
         return { i, points, line };
       });
       for (let k = 0; k < axes; k++) {
-        const at = position(k), name = k < P.length ? P[k].name : goals[k - P.length].name;
+        const at = position(k), name = k < P.length ? P[k].name : ending[k - P.length].name;
         const g = draw(svg, "g", { class: "tick" });
         if (upright) {
           draw(svg, "line", { x1: from, x2: to, y1: at, y2: at, class: "axis" });
@@ -595,15 +597,34 @@
   }
 
   // ---- slices ----
-  function slices(goal) {
-    const S = goal.slices;
-    if (!S || centre < 0) return;
+  function slices() {
+    const views = [...goals, ...outputs].filter((view) => view.slices);
+    if (!views.length || centre < 0) return;
+    const section = card(root, `What the model expects around the ${centreName}`, null, "long");
+    const buttons = add(section, "div", "buttons"), holder = add(section, "div");
+    const made = views.map((view, k) => {
+      const button = add(buttons, "button", "slices", cut(view.name, 40));
+      button.addEventListener("click", () => { memory.slices = k; remember(); show(); });
+      return button;
+    });
+    buttons.hidden = views.length < 2;
+    function show() {
+      const chosen = memory.slices < views.length ? memory.slices : 0;
+      made.forEach((button, k) => button.setAttribute("aria-pressed", String(k === chosen)));
+      holder.textContent = "";
+      slice(holder, views[chosen]);
+    }
+    show();
+  }
+  function slice(section, goal) {
+    const S = goal.slices, E1 = !F && goal === goals[0];  // only one objective has an expected improvement
     const point = E.x[centre], height0 = goal.values[centre], level = Math.round(100 * S.level);
     const sorted = goal.values.filter((v, i) => (bestIndex < 0 ? v !== null : feasible(i))).sort((p, q) => p - q), median = sorted[Math.floor(sorted.length / 2)];
-    const improvement = F ? (limited ? "the probability of keeping all constraints (from 0 to 1)" : "") : limited ? "the expected improvement that satisfies all constraints, scaled to its own maximum, with the probability of keeping them (from 0 to 1)" : "the expected improvement, scaled to its own maximum";
+    const improvement = goal !== goals[0] && outputs.includes(goal) ? "" : F ? (limited ? "the probability of keeping all constraints (from 0 to 1)" : "") : limited ? "the expected improvement that satisfies all constraints, scaled to its own maximum, with the probability of keeping them (from 0 to 1)" : "the expected improvement, scaled to its own maximum";
     const off = goal.maximize ? "Depths below" : "Heights above", all = limited && bestIndex >= 0 ? "all values that keep the constraints" : "all values";
-    const what = F ? ` of ${goal.name}` : "", below = improvement ? `, and below it ${improvement}` : "";
-    const section = card(root, `What the model expects${what} around the ${centreName}`, `Each chart varies one parameter, with the others fixed at the ${centreName}: the model's mean with its ${level} % interval${below}. ${off} the median of ${all} are cut off.${modelled}`, S.along.length > 6 ? "long" : "");
+    const what = [...goals, ...outputs].length > 1 ? ` of ${goal.name}` : "", below = improvement ? `, and below it ${improvement}` : "";
+    const free = outputs.includes(goal), cutting = free ? "" : ` ${off} the median of ${all} are cut off.`;
+    add(section, "p", "soft", `Each chart varies one parameter, with the others fixed at the ${centreName}: the model's mean${what} with its ${level} % interval${below}.${cutting}${modelled}`);
     const grid = add(section, "div", "small");
     S.along.forEach((view, k) => {
       if (!view) return;
@@ -614,13 +635,15 @@
       const x = along(p, box.left, box.right, 4);
       // Heavy tails and far-off heights would squeeze what matters: the view follows the mean, up to the median of the
       // values found, and then the interval as far as that leaves the mean visible.
-      const ceiling = (v) => (goal.maximize ? Math.max(v, Math.min(median, height0)) : Math.min(v, Math.max(median, height0)));
+      const ceiling = (v) => (free ? v : goal.maximize ? Math.max(v, Math.min(median, height0)) : Math.min(v, Math.max(median, height0)));
       const [a, b] = spread([...view.mean.map(ceiling), height0], 0.1), [c, d] = spread([...view.lower, ...view.upper].map(ceiling));
       const y = linear(Math.max(a - 1.5 * (b - a), Math.min(a, c)), Math.min(b + 1.5 * (b - a), Math.max(b, d)), box.bottom, box.top, 4);
       frame(svg, box, { ticks: [] }, y);
-      const clip = draw(draw(svg, "defs", {}), "clipPath", { id: `slice${goals.indexOf(goal)}-${k}` });
+      const clip = draw(draw(svg, "defs", {}), "clipPath", { id: `slice${k}` });
       draw(clip, "rect", { x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top });
-      const plot = draw(svg, "g", { "clip-path": `url(#slice${goals.indexOf(goal)}-${k})` });
+      const plot = draw(svg, "g", { "clip-path": `url(#slice${k})` });
+      const lines = free ? C.filter((c) => c.text.startsWith(goal.name + " ")).map((c) => c.bound) : [];
+      for (const v of lines) if (y.at(v) >= box.top && y.at(v) <= box.bottom) draw(svg, "line", { x1: box.left, x2: box.right, y1: y.at(v), y2: y.at(v), class: "bound" });
       const ei = (view.ei || view.mean.map(() => 0)).map((v) => v || 0);  // none before a point satisfies all constraints
       const e = linear(0, Math.max(...ei) || 1, lower.bottom, lower.top, 2), f = linear(0, 1, lower.bottom, lower.top, 2);
       if (p.labels) {
@@ -644,16 +667,16 @@
       draw(svg, "line", { x1: x.at(point[k]), x2: x.at(point[k]), y1: box.top, y2: lower.bottom, class: "here" });
       draw(svg, "polygon", { points: star(x.at(point[k]), y.at(height0), 7), class: "star" });
       draw(svg, "path", { d: `M${box.left} ${lower.bottom}H${box.right}`, class: "axis" });
-      if (!F) draw(svg, "text", { x: box.left - 6, y: lower.bottom - 12, "text-anchor": "end", class: "label" }, "EI");
+      if (E1) draw(svg, "text", { x: box.left - 6, y: lower.bottom - 12, "text-anchor": "end", class: "label" }, "EI");
       for (const v of x.ticks) {
         const g = draw(svg, "g", { class: "tick" });
         const px = x.at(v);
         draw(g, "text", { x: px, y: lower.bottom + 15, "text-anchor": px > box.right - 12 ? "end" : "middle" }, x.show(v));
       }
       draw(svg, "text", { x: box.left, y: 13, class: "name" }, cut(p.name, 32));
-      hover(svg, view.values.map((v, i) => ({ x: x.at(v), y: y.at(view.mean[i]), lines: () => [`${p.name} = ${word(p, v)}`, `mean ${number(view.mean[i])}`, `${level} % interval ${number(view.lower[i])} to ${number(view.upper[i])}`, `sd ${number(view.sd[i])}`, ...(F ? [] : [`expected improvement ${view.ei ? number(view.ei[i], 4) : "–"}`]), ...(view.feasible ? [`probability of keeping all constraints ${number(view.feasible[i], 3)}`] : [])] })), 120);
+      hover(svg, view.values.map((v, i) => ({ x: x.at(v), y: y.at(view.mean[i]), lines: () => [`${p.name} = ${word(p, v)}`, `mean ${number(view.mean[i])}`, `${level} % interval ${number(view.lower[i])} to ${number(view.upper[i])}`, `sd ${number(view.sd[i])}`, ...(!E1 ? [] : [`expected improvement ${view.ei ? number(view.ei[i], 4) : "–"}`]), ...(view.feasible ? [`probability of keeping all constraints ${number(view.feasible[i], 3)}`] : [])] })), 120);
     });
-    legend(section, [[stroke("c"), "mean"], [patch("band"), `${level} % interval`], ...(F ? [] : [[patch("ei"), "expected improvement"]]), ...(limited ? [[stroke("feasible"), "probability of keeping all constraints"]] : []), [asterisk, centreName]]);
+    legend(section, [[stroke("c"), "mean"], [patch("band"), `${level} % interval`], ...(E1 ? [[patch("ei"), "expected improvement"]] : []), ...(limited && !free ? [[stroke("feasible"), "probability of keeping all constraints"]] : []), ...(free && limited ? [[stroke("bound"), "limit"]] : []), [asterisk, centreName]]);
   }
   function heat(parent) {
     const S = D.slices, H = S && S.over;
@@ -759,22 +782,141 @@
     pit(section, "calibration", K.models, `${low} values`, `Threshold t = ${number(K.threshold)}; ${K.n_below} of ${K.n} values lie at or ${side} it, which is about ${number(100 * K.probability, 2)} % of the box.`, "less is overconfident");
     add(section, "p", "soft details", K.details);
   }
-  // ---- constraints ----
-  function constraints() {
-    if (!limited && !D.known.length) return;
-    const section = card(root, "Constraints", limited ? `How far the ${centreName} is from each limit, and how many evaluations satisfy it. An active constraint is satisfied with almost no margin.` : null, "long");
-    section.id = "constraints";
-    const standing = C.map((c) => [c.text, c.here ? number(c.here.value, 8) : "–", number(c.bound, 8), c.here ? c.here.distance : "–", `${c.kept} of ${c.n}`]);
-    const known = D.known.map((c) => [c.text, c.value === null ? "–" : number(c.value, 8), number(c.bound, 8), c.distance === null ? "on parameters: no point violates it" : c.distance, "all"]);
-    const table = rows(add(section, "div", "scroll"), ["constraint", `at the ${centreName}`, "limit", "distance", "kept by"], [...standing, ...known], [1, 2]);
-    table.querySelectorAll("tbody tr").forEach((tr, k) => {
-      const here = k < C.length ? C[k].here : D.known[k - C.length];
-      if (here) tr.className = here.kept === false ? "violated" : here.active ? "active" : "";
-    });
-    const grid = add(section, "div", "limits");
+  // ---- the best design ----
+  function design() {
+    if (centre < 0) return;
+    const none = bestIndex < 0;
+    const section = card(root, none ? "The nearest design" : F ? "The knee of the front" : "The best design", none ? "No evaluation satisfies all constraints yet. This one comes closest." : D.answer ? "The design with the best prediction; the value is the observed one." : null);
+    section.id = "design";
+    const two = add(section, "div", "sides"), left = add(two, "div"), right = add(two, "div");
+    const free = outputs.filter((o) => o.values[centre] !== null && !C.some((c) => c.text.startsWith(o.name + " ")));
+    const value = (goal) => [goal.name, F ? number(goal.values[centre], 8) : D.exact.y, goal.maximize ? "large is good" : "small is good"];
+    const outcome = rows(add(left, "div", "scroll"), ["output", "value", ""], [...goals.map(value), ...free.map((o) => [o.name, number(o.values[centre], 8), ""])], [1]);
+    outcome.id = "best-outputs";
+    outcome.querySelectorAll("tbody tr").forEach((tr, k) => { if (k < goals.length) tr.className = "goal"; });
+    if (limited || D.known.length) {
+      const better = (c) => (c.relaxed ? `at ${number(c.relaxed.to, 4)} ${cut(valueName, 20)} is ${number(c.relaxed.gain, 2)} better` : "");
+      const gains = C.some((c) => c.relaxed), last = (text) => (gains ? [text] : []);
+      const standing = C.map((c) => [c.text, c.here ? number(c.here.value, 8) : "–", c.here ? c.here.distance.replace(" the limit", "") : "–", `${c.kept} of ${c.n}`, ...last(better(c))]);
+      const known = D.known.map((c) => [c.text, c.value === null ? "–" : number(c.value, 8), c.distance === null ? "on parameters: no point violates it" : c.distance.replace(" the limit", ""), "all", ...last("")]);
+      const table = rows(add(left, "div", "scroll"), ["limit", "value", "margin", "satisfied by", ...last("relaxed")], [...standing, ...known], [1]);
+      table.id = "constraints";
+      table.querySelectorAll("tbody tr").forEach((tr, k) => {
+        const here = k < C.length ? C[k].here : D.known[k - C.length];
+        if (here) tr.className = here.kept === false ? "violated" : here.active ? "active" : "";
+      });
+    }
+    rows(add(right, "div", "scroll"), ["parameter", "exactly", "values"], P.map((p, k) => [p.name, D.exact.x[k], p.labels ? cut(p.labels.join(", "), 200) : `${number(p.low)} to ${number(p.high)}${p.log ? ", log" : ""}`])).id = "parameters";
+    for (const text of D.on_bounds) add(right, "p", "soft", text);
+  }
+
+  // ---- all runs: a table, and one column against another ----
+  function everything() {
+    const state = memory.runs || (memory.runs = { column: null, down: false, kind: "all", text: "", x: null, y: null });
+    const rank = new Map(D.order.map((i, k) => [i, k]));
+    const standing = (i) => (E.y[i] === null ? "failed: " + (E.reason[i] || "no reason given") : !feasible(i) ? "violates " + E.broken[i].map((k) => (C[k] ? C[k].text : "a constraint")).join("; ") : onFront.has(i) ? "on the front" : limited ? "satisfies all" : "");
+    const columns = [
+      { name: "evaluation", of: (i) => i + 1, text: (i) => (E.id[i] === null ? `${i + 1}` : `${i + 1} (run ${E.id[i]})`) },
+      ...[...goals, ...outputs].map((o) => ({ name: o.name, of: (i) => o.values[i], text: (i) => number(o.values[i], 7) })),
+      ...P.map((p, k) => ({ name: p.name, p, of: (i) => E.x[i][k], text: (i) => word(p, E.x[i][k]) })),
+      { name: "result", of: (i) => (rank.has(i) ? rank.get(i) : N), text: standing, last: true },
+    ];
+    const section = card(root, "All runs", "The best first; a click on a title orders them by that column. Filter by words, or by conditions such as " + `${cut(goals[0].name, 30)} < ${number(goals[0].values[Math.max(centre, 0)], 3)}` + "; several are separated by commas.", "long");
+    section.id = "runs";
+    const controls = add(section, "div", "buttons");
+    const choice = (label, options, key, otherwise) => {
+      const box = add(controls, "label", "", label), select = add(box, "select", key);
+      options.forEach(([value, text]) => { add(select, "option", "", cut(text, 30)).value = value; });
+      select.value = options.some(([value]) => String(value) === String(state[key])) ? state[key] : otherwise;
+      select.addEventListener("change", () => { state[key] = select.value; remember(); render(); });
+      return select;
+    };
+    const kinds = [["all", "all"], ["kept", limited ? "satisfy all constraints" : "succeeded"], ...(F ? [["front", "on the front"]] : []), ...(limited ? [["broken", "violate one"]] : []), ...(failed ? [["failed", "failed"]] : [])];
+    const kind = choice("show ", kinds, "kind", "all");
+    const text = add(controls, "input", "filter");
+    Object.assign(text, { type: "search", placeholder: "filter", value: state.text });
+    text.setAttribute("aria-label", "filter");
+    text.addEventListener("input", () => { state.text = text.value; remember(); render(); });
+    const count = add(controls, "span", "soft");
+    const table = add(section, "div", "scroll tall");
+    const axes = columns.map((c, k) => [k, c.name]).filter(([k]) => !columns[k].last);
+    const second = add(section, "div", "buttons");
+    const holder = add(section, "div");
+    const axis = (label, key, otherwise) => { const select = choice(label, axes, key, String(otherwise)); second.appendChild(select.parentElement); return select; };
+    const limitedOutput = columns.findIndex((c) => C.some((limit) => limit.text.startsWith(c.name + " ")));
+    const across = axis("across ", "x", goals.length > 1 ? 2 : limitedOutput > 0 ? limitedOutput : 1 + goals.length + outputs.length), up = axis("up ", "y", 1);
+    // Conditions "name < number", or words that must occur in a row.
+    const test = (part) => {
+      const found = part.match(/^(.+?)\s*(<=|>=|<|>|=)\s*([-+.\deE]+)$/), at = found ? columns.findIndex((c) => c.name === found[1].trim()) : -1, bound = found ? Number(found[3]) : NaN;
+      if (at < 0 || Number.isNaN(bound)) return (i) => columns.some((c) => c.text(i).toLowerCase().includes(part.toLowerCase()));
+      const how = { "<": (v) => v < bound, ">": (v) => v > bound, "<=": (v) => v <= bound, ">=": (v) => v >= bound, "=": (v) => v === bound }[found[2]];
+      return (i) => { const v = columns[at].of(i); return v !== null && how(v); };
+    };
+    const isKind = { all: () => true, kept: feasible, front: (i) => onFront.has(i), broken: (i) => E.y[i] !== null && !feasible(i), failed: (i) => E.y[i] === null };
+    function render() {
+      const tests = text.value.split(",").map((part) => part.trim()).filter(Boolean).map(test);
+      const sorter = columns[state.column] || columns[columns.length - 1], sign = state.down ? -1 : 1;
+      const kept = E.y.map((_, i) => i).filter((i) => isKind[kind.value](i) && tests.every((one) => one(i)));
+      kept.sort((a, b) => { const [v, w] = [sorter.of(a), sorter.of(b)]; return v === null || w === null ? (v === null) - (w === null) : sign * (v - w) || a - b; });
+      count.textContent = kept.length === N ? `${N} runs` : `${kept.length} of ${N} runs`;
+      table.textContent = "";
+      const most = state.whole ? N : 100;
+      const made = rows(table, columns.map((c) => c.name), kept.slice(0, most).map((i) => columns.map((c) => c.text(i))), columns.map((c, k) => (c.last || (c.p && c.p.labels) ? -1 : k)));
+      made.id = "all-runs";
+      made.querySelectorAll("th").forEach((th, k) => {
+        th.textContent = "";
+        const button = add(th, "button", "sort", columns[k].name + (state.column === k ? (state.down ? " ↓" : " ↑") : ""));
+        button.addEventListener("click", () => { state.down = state.column === k && !state.down; state.column = k; remember(); render(); });
+      });
+      made.querySelectorAll("tbody tr").forEach((tr, k) => { tr.className = kept[k] === bestIndex ? "top" : feasible(kept[k]) ? "" : "out"; });
+      if (kept.length > most) add(table, "button", "", `show all ${kept.length}`).addEventListener("click", () => { state.whole = true; render(); });
+      scatter(kept);
+    }
+    function scatter(kept) {
+      holder.textContent = "";
+      const width = widthOf(section, 1100), height = Math.min(400, Math.max(280, 0.62 * width));
+      const a = columns[across.value], b = columns[up.value], box = { left: 64, right: width - 12, top: 24, bottom: height - 42 };
+      const svg = canvas(holder, "scatter", "One column of the table against another", width, height);
+      const scale = (c, from, to, n) => {
+        if (c.p) return along(c.p, from, to, n);
+        const values = kept.map(c.of), [low, high] = spread(values);
+        return low > 0 && high > 100 * low ? logarithmic(low / 1.1, high * 1.1, from, to) : linear(...spread(values, 0.04), from, to, n);
+      };
+      const x = scale(a, box.left, box.right, width / 110), y = scale(b, box.bottom, box.top, 5), points = [];
+      frame(svg, box, x, y, { xlabel: cut(a.name, 60), ylabel: cut(b.name, 60) });
+      for (const c of C) {
+        if (c.text.startsWith(a.name + " ") && c.bound > x.low && c.bound < x.high) draw(svg, "line", { x1: x.at(c.bound), x2: x.at(c.bound), y1: box.top, y2: box.bottom, class: "bound" });
+        if (c.text.startsWith(b.name + " ") && c.bound > y.low && c.bound < y.high) draw(svg, "line", { x1: box.left, x2: box.right, y1: y.at(c.bound), y2: y.at(c.bound), class: "bound" });
+      }
+      for (const i of [...kept].reverse()) {
+        const [v, w] = [a.of(i), b.of(i)];
+        if (v === null || w === null) continue;
+        const px = x.at(v), py = y.at(w);
+        if (i === bestIndex) draw(svg, "polygon", { points: star(px, py, 9), class: "star" });
+        else if (E.y[i] === null) draw(svg, "path", { d: cross(px, py, 4), class: "cross" });
+        else dot(svg, i, px, py, kept.length > 300 ? 2.4 : 3.4);
+        points.push({ x: px, y: py, lines: () => describe(i) });
+      }
+      hover(svg, points);
+      legend(holder, [[disc("point"), limited ? "satisfies all constraints (hollow: initial design)" : "evaluation (hollow: initial design)"], ...(limited ? [[rhomb("point infeasible"), "violates one"], [stroke("bound"), "limit"]] : []), [asterisk, centreName]]);
+    }
+    redraw(render);
+  }
+
+  // ---- can the model be trusted? ----
+  function trust() {
+    if (!D.calibration && !C.length && !D.trace.length) return;
+    const details = add(root, "details");
+    details.id = "trust";
+    const summary = add(details, "summary");
+    add(summary, "h2", "", "Can the model be trusted?");
+    add(summary, "p", "", D.trust);
+    addEventListener("beforeprint", () => { details.open = true; });
+    const two = add(details, "div", "two"), left = add(two, "div"), right = add(two, "div");
+    if (!F) calibration(left);
+    if (!F) law(right);
     for (const c of C) {
-      const cell = add(grid, "div", "limit");
-      add(cell, "h3", "", `Is the model right about ${c.text}?`);
+      const cell = card(left.childElementCount > right.childElementCount ? right : left, `Is the model right about ${c.text}?`);
       if (!c.model) {
         add(cell, "p", "soft", "No model has been fitted yet: the initial design comes first.");
         continue;
@@ -785,21 +927,28 @@
       if (c.model.models[0].u.length) pit(cell, "limit", c.model.models, "values that keep it", "The same for all values that satisfy the limit, as fractions of the box.", "less means that the limit is expected to be satisfied too rarely");
     }
   }
-  function importance(parent, goal) {
-    const I = goal.importance;
+  function importance() {
+    const I = D.importance;
     if (!I) return;
-    const section = card(parent, "Which parameters matter" + (F ? ` for ${goal.name}` : ""), "Share of the variation of the model's mean that a parameter takes part in (total Sobol' index, the whole bar), and explains alone (first-order index, the dark part).");
-    const order = P.map((_, k) => k).sort((a, b) => I[b].total - I[a].total).slice(0, 20);
-    const width = narrow ? 340 : 480, row = 24, left = Math.min(140, width * 0.35), height = row * order.length + 8;
-    const svg = canvas(section, "importance", "Importance of the parameters", width, height);
-    order.forEach((k, i) => {
-      const { total, first } = I[k], y = 4 + i * row, scale = width - left - 60;
-      draw(draw(svg, "text", { x: left - 8, y: y + 15, "text-anchor": "end", class: "name" }, cut(P[k].name, 18)), "title", {}, P[k].name);
-      draw(svg, "rect", { x: left, y: y + 3, width: Math.max(total * scale, 1), height: row - 8, class: "bar1" });
-      draw(svg, "rect", { x: left, y: y + 3, width: Math.min(first, total) * scale, height: row - 8, class: "bar2" });
-      draw(svg, "text", { x: left + total * scale + 6, y: y + 15, class: "label" }, total.toFixed(2));
+    const section = card(root, "Which parameters matter", `Share of the variation of each output${limited ? ", and of the probability of keeping all limits," : ""} over the whole box that a parameter takes part in (total Sobol' index of the models' means).`);
+    section.id = "importance";
+    const buttons = add(section, "div", "buttons"), holder = add(section, "div", "scroll"), ranks = Object.keys(I.orders);
+    if (ranks.length > 1) add(buttons, "span", "soft", "ranked for");
+    const made = ranks.map((rank) => {
+      const button = add(buttons, "button", "rank-" + rank, rank === "both" ? "both" : `the ${rank}`);
+      button.addEventListener("click", () => { memory.rank = rank; remember(); render(); });
+      return button;
     });
-    if (P.length > order.length) add(section, "p", "soft", `The ${order.length} most important of ${P.length} are shown.`);
+    buttons.hidden = ranks.length < 2;
+    function render() {
+      const rank = ranks.includes(memory.rank) ? memory.rank : ranks[ranks.length - 1], order = I.orders[rank].slice(0, 20);
+      made.forEach((button, k) => button.setAttribute("aria-pressed", String(ranks[k] === rank)));
+      holder.textContent = "";
+      const table = rows(holder, ["parameter", ...I.columns], order.map((k) => [P[k].name, ...I.totals.map((column) => column[k].toFixed(2))]), I.columns.map((_, k) => k + 1));
+      table.querySelectorAll("tbody tr").forEach((tr, r) => tr.querySelectorAll("td.number").forEach((td, c) => { td.style.background = `color-mix(in oklab, var(--light) ${(70 * I.totals[c][order[r]]).toFixed(0)}%, transparent)`; }));
+      if (P.length > order.length) add(holder, "p", "soft", `The ${order.length} most important of ${P.length} are shown.`);
+    }
+    render();
   }
   function law(parent) {
     const T = D.trace;
@@ -889,15 +1038,6 @@
   const brief = (x) => x.map((text, k) => (P[k].labels || P[k].type !== "real" ? text : number(Number(text), 6)));
   const run = (item) => (item.id === null ? item.number : `${item.number} (run ${item.id})`);
   const numericColumns = P.map((p, k) => (p.labels ? -1 : k));
-  function bestPoints() {
-    if (!D.best.length) return;
-    const none = bestIndex < 0;
-    const section = card(root, none ? "Closest points" : F ? "The front" : "Best points", none ? "No evaluation satisfies all constraints yet. These come closest." : null, "long");
-    const others = G.outputs.map((_, k) => k).filter((k) => G.outputs[k] !== valueName), from = 2 + others.length;
-    const columns = [...Array(from).keys(), ...numericColumns.filter((k) => k >= 0).map((k) => k + from)];
-    const cells = D.best.map((b) => [b.y, run(b), ...others.map((k) => b.outputs[k]), ...brief(b.x)]);
-    rows(add(section, "div", "scroll"), [valueName, "evaluation", ...others.map((k) => G.outputs[k]), ...names], cells, columns).id = "best-points";
-  }
   function tables() {
     if (D.pending.length) {
       const section = card(root, "Under way", null, "long");
@@ -911,11 +1051,8 @@
       if (sorted.length > 1 && sorted.length < failed) rows(add(section, "div", "scroll"), ["times", "reason"], sorted.slice(0, 20).map(([reason, n]) => [n, reason]));
       rows(add(section, "div", "scroll"), ["evaluation", "reason", ...names], D.failures.map((f) => [run(f), f.reason, ...brief(f.x)]), [0, ...numericColumns.filter((k) => k >= 0).map((k) => k + 2)]).id = "failures";
     }
-    const two = add(root, "div", "two");
-    const parameters = card(two, "Parameters");
-    const exact = (D.best.find((b) => b.number === centre + 1) || D.best[0] || { x: P.map(() => "–") }).x;
-    rows(add(parameters, "div", "scroll"), ["name", `${centreName}, exactly`, "kind", "values"], P.map((p, k) => [p.name, exact[k], p.type, p.labels ? cut(p.labels.join(", "), 300) : `${number(p.low)} to ${number(p.high)}${p.log ? ", logarithmic" : ""}`]));
-    const settings = card(two, "Settings and versions");
+    if (N) times(root);
+    const settings = card(root, "Settings and versions");
     rows(add(settings, "div", "scroll"), ["", ""], [...D.settings, ...D.versions]);
   }
 
@@ -953,18 +1090,14 @@
   if (!N) add(root, "p", "lead", "No evaluation has ended yet.");
   else {
     if (F) front();
-    bestPoints();
+    design();
     if (!F) convergence();
-    constraints();
+    everything();
     samples();
-    goals.forEach(slices);
-    const two = add(root, "div", "two"), left = add(two, "div"), right = add(two, "div");
-    if (!F) calibration(left);
-    times(left);
-    if (!F) heat(right);
-    goals.forEach((goal) => importance(right, goal));
-    if (!F) law(right);
-    if (!right.childElementCount) right.remove();
+    importance();
+    slices();
+    if (!F) heat(root);
+    trust();
   }
   tables();
   // The browser's own memory of the place would compete with ours.

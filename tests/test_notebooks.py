@@ -40,9 +40,11 @@ def objects(result):
 def test_reprs_are_short_and_say_what_matters(result):
     found = objects(result)
     assert repr(found["result"]).splitlines()[0] == f"fun:         {float(result.fun)!r}"
-    assert "18, 1 of them failed" in repr(found["result"]) or "18" in repr(found["result"])
+    failed = len(found["result"].failures)
+    assert failed > 0
+    assert f"evaluations: 18, {failed} of them failed" in repr(found["result"])
     assert all(len(repr(item)) < 600 for item in found.values())
-    assert repr(found["model"]).startswith("<SpaceModel: auto") or "SpaceModel" in repr(found["model"])
+    assert repr(found["model"]).startswith("<SpaceModel: ")
     assert repr(found["diagnosis"]).startswith("<Diagnosis: ")
     assert repr(tcgp.Real(0.0, 1.0)) == "Real(low=0.0, high=1.0)"
     assert repr(tcgp.Real(1.0, 2.0, log=True)) == "Real(low=1.0, high=2.0, log=True)"
@@ -96,7 +98,7 @@ def test_a_cell_shows_the_front():
 
 def test_lengthscales_have_the_names_of_parameters(result):
     model = result.optimizer.fit_model()
-    assert set(model.named_lengthscales) == {"a", "b", f"{HOSTILE}", "n"} | set(model.named_lengthscales)
+    assert list(model.named_lengthscales) == ["a", "b", HOSTILE, "n"]
     assert "<td>a</td>" in model._repr_html_()
     assert HOSTILE not in model._repr_html_()
 

@@ -129,9 +129,7 @@ def test_the_report_and_the_diagnosis_of_a_journal_agree(tmp_path, capsys):
     data = json.loads(re.search(r'id="data"[^>]*>(.*?)</script>', page.read_text(), re.DOTALL)[1])
     verdict = said.split("Importance")[0].strip()
     assert data["calibration"]["details"].strip() == verdict
-    totals = {
-        p["name"]: item["total"] for p, item in zip(data["parameters"], data["importance"], strict=True)
-    }
+    totals = dict(zip((p["name"] for p in data["parameters"]), data["importance"]["totals"][0], strict=True))
     shown = {line.split()[0]: float(line.split()[1]) for line in said.splitlines()[-3:]}
     assert shown == pytest.approx(totals, abs=0.006)
     assert totals["a"] > totals["c"]

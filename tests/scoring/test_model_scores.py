@@ -149,7 +149,7 @@ def test_scores_do_not_depend_on_units_but_for_twcrps():
 
 def test_scoring_a_conditioned_model_by_leave_one_out_is_refused(model):
     conditioned = model.condition([[0.1, 0.2]], [700.0])
-    with pytest.raises(ValueError, match="fit it again"):
+    with pytest.raises(ValueError, match="refit it to all of them"):
         loo_scores(conditioned)
 
 

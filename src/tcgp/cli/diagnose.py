@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["describe_run", "run"]
 
 LEAST_ROWS = 3
+OF_MEAN = "Importance of the parameters (Sobol' indices of the model's mean):"
 MOST_CHOICES = 12  # of a column of texts: beyond, it is a remark or a date
 
 Cells: TypeAlias = list[tuple[int, str]]  # of a column, with the line each stands on
@@ -115,18 +116,19 @@ def describe_run(journal: str | os.PathLike[str], rank: str = "both") -> tuple[M
         for quantity, surrogate in zip(optimizer.history.goals.quantities, optimizer.surrogates, strict=True)
         if quantity.is_limit and surrogate.last is not None
     ]
+    try:
+        found = Outlook(optimizer).sensitivities(rank)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     if optimizer.history.output_names:
-        try:
-            table = str(Outlook(optimizer).sensitivities(rank))
-        except ValueError as error:
-            raise UsageError(str(error)) from None
         importance = [
             "Importance of the parameters for each output, and for the probability of keeping all limits "
             "(Sobol' indices):",
-            *table.splitlines(),
+            *str(found).splitlines(),
         ]
     else:
-        importance = _importance(model, optimizer.space)
+        (only,) = found.of.values()
+        importance = [OF_MEAN, *str(only).splitlines()]
     return model, [*str(diagnose(model)).splitlines(), *limits, *importance]
 
 
@@ -135,7 +137,7 @@ def _importance(model: Model, space: Space) -> list[str]:
     from tcgp.scoring import sensitivity
 
     return [
-        "Importance of the parameters (Sobol' indices of the model's mean):",
+        OF_MEAN,
         *str(sensitivity(model.over(space))).splitlines(),
     ]
 

@@ -7,8 +7,8 @@
   OpenMDAO drives them, without derivatives. Ours and COBYLA start at the same uniform point of a seed; differential
   evolution takes no start. Each gets its usual budget (BUDGET). A violation of up to 1e-6 is feasible, as COBYLA ends
   on the boundary.
-- Xopt: Branin's function, our generator, and Xopt's expected improvement with BoTorch, which begins with five random
-  points of Xopt. 30 evaluations.
+- Xopt: Branin's function, our generator, and Xopt's expected improvement and upper confidence bound with BoTorch, which
+  begin with five random points of Xopt. 30 evaluations.
 - scikit-learn: penalty and kernel width of a kernel ridge regression of the diabetes data, by the mean squared error of
   five folds. Our search, `RandomizedSearchCV`, and `HalvingRandomSearchCV` with candidates for the same cost; a fit to
   a part of the data counts as this part of an evaluation. 20 evaluations. With scikit-optimize installed, its
@@ -89,7 +89,7 @@ def xopt(method: str, seed: int) -> Progress:
     import torch
     from gest_api.vocs import VOCS
     from xopt import Evaluator, Xopt
-    from xopt.generators.bayesian import ExpectedImprovementGenerator
+    from xopt.generators import bayesian
 
     import tcgp
     from tcgp.integrations.gest import TailCalibratedGenerator
@@ -100,12 +100,13 @@ def xopt(method: str, seed: int) -> Progress:
     )
     torch.manual_seed(seed)
     ours = method == "TailCalibratedGenerator"
-    generator = TailCalibratedGenerator(vocs, rng=seed) if ours else ExpectedImprovementGenerator(vocs=vocs)
+    generator = TailCalibratedGenerator(vocs, rng=seed) if ours else getattr(bayesian, method)(vocs=vocs)
     evaluator = Evaluator(function=lambda point: {"f": float(branin([point["x0"], point["x1"]]))})
     run = Xopt(generator=generator, evaluator=evaluator)
-    if not ours:
-        run.random_evaluate(5, seed=seed)
-    while len(run.data) < N_XOPT:
+    n_random = 0 if ours else 5
+    if n_random:
+        run.random_evaluate(n_random, seed=seed)
+    for _ in range(N_XOPT - n_random):
         run.step()
     return list(enumerate(run.data["f"].tolist(), 1))
 
@@ -156,7 +157,11 @@ def sklearn(method: str, seed: int) -> Progress:
 
 HOSTS = {
     "openmdao": (openmdao, "sellar", ("TailCalibratedDriver", "COBYLA", "differential_evolution")),
-    "xopt": (xopt, "branin", ("TailCalibratedGenerator", "ExpectedImprovementGenerator")),
+    "xopt": (
+        xopt,
+        "branin",
+        ("TailCalibratedGenerator", "ExpectedImprovementGenerator", "UpperConfidenceBoundGenerator"),
+    ),
     "sklearn": (
         sklearn,
         "diabetes",

@@ -35,7 +35,7 @@ DOCS = ROOT / "docs"
 # Pages that need more than what `make test` installs everywhere.
 NEEDS = {
     "bridges/gest.md": ("xopt",),
-    "bridges/hydra.md": ("hydra",),
+    "bridges/hydra.md": ("hydra_plugins.hydra_optuna_sweeper",),
     "bridges/libensemble.md": ("libensemble", "optimas"),
     "bridges/mcp.md": ("mcp",),
     "bridges/openmdao.md": ("openmdao",),

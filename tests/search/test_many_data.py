@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 from tcgp import Categorical, Optimizer, Space, minimize
+from tcgp.gp import selection
 from tcgp.maximize import mixed
+from tcgp.methods import members
+from tcgp.models import Model
 from tcgp.report import data, report_from_journal
 from tcgp.search import acquisition
 
@@ -45,6 +48,39 @@ def test_models_of_many_data_use_a_part_and_say_so_once(
         untouched.tell(x, fun(x))
     assert resumed.ask() == untouched.ask()
     resumed.close()
+
+
+def test_of_many_data_told_at_once_a_part_decides_what_is_fitted_to_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Members and scales are compared on a part: a comparison of first fits to all of 10,000 took minutes."""
+    for module in (selection, members):
+        monkeypatch.setattr(module, "SCAN_DATA", 40)
+    sizes: list[int] = []
+    fit = members.fit_model
+
+    def counted(X: np.ndarray, *args: object, **options: object) -> Model:
+        sizes.append(len(X))
+        return fit(X, *args, **options)
+
+    monkeypatch.setattr(members, "fit_model", counted)
+
+    def outputs(x: list[float]) -> dict[str, float]:
+        return {"f": fun(x), "g": float(np.exp(3.0 * x[0] * x[1]))}
+
+    X = points(100)
+    space, options = [(0.0, 1.0)] * 2, {"objective": "f", "constraints": ["g <= 2"], "rng": 0}
+    with Optimizer(space, journal=tmp_path / "run.jsonl", **options) as optimizer:
+        optimizer.tell(X, [outputs(x) for x in X])
+        first = optimizer.ask()
+        assert sizes.count(100) == 2  # one of the objective, one of the limit
+        assert sizes.count(40) >= 4
+        optimizer.tell(first, outputs(first))
+        second = optimizer.ask()
+    lines = (tmp_path / "run.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "short.jsonl").write_text("".join(lines[:-1]))  # killed before the last proposal
+    with Optimizer.resume(tmp_path / "short.jsonl") as resumed:
+        assert resumed.ask() == second
 
 
 def test_a_report_of_many_evaluations_is_of_a_model_of_some_and_says_so(

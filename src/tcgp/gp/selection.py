@@ -80,10 +80,10 @@ _SCANS = {
 # that what one leaves is the next one's to find, and of the last ones of a scan.
 _ROUGH_GAIN, _WARM_GAIN, _GAIN = 2e-2, 3e-4, 1e-6
 _MANY_DATA, _MANY_DATA_ITERATIONS = 200, 12
-# With more data the optima are looked for among this many of them, then among three times as many, and so on: a scan of
-# all takes 12 to 40 times as long as a warm fit, and grows with the cube of their number. What is lost by that is in
-# benchmarks/speed/cold_fits.py.
-SCAN_DATA = 400
+# With more data the optima are looked for among this many of them, then among up to three times as many, and so on: a
+# scan of all takes 12 to 40 times as long as a warm fit, and grows with the cube of their number. What is lost by that
+# is in benchmarks/speed/cold_fits.py.
+SCAN_DATA, _LARGEST_GROWTH = 400, 3.0
 _PART_DESCENTS = 5
 _COLD_ITERATIONS = 60
 # Iterations times n^3: some seconds. It is less than 12 iterations from n = 1186, and none from n = 2715.
@@ -162,11 +162,12 @@ def select_lengthscales(
         given = {"n_rough": n_rough, "hopeless": max(scan.hopeless, dim), "always": scan.always}
         fresh = likelihood if warm is None else likelihood.part(n)  # a relaxed one remembers what it has met
         return _optima(fresh, candidates, bounds, n_starts, known=warm, **given)[0]
-    # The optima of a part of the data are near those of a part three times as large, and of all in the end. Which of
-    # them is the best may change: none is hopeless.
+    # The optima of a part of the data are near those of a part up to three times as large, and of all in the end. Which
+    # of them is the best may change: none is hopeless.
     part = likelihood.part(SCAN_DATA)
     found = _optima(part, candidates, bounds, n_starts, n_rough=_PART_DESCENTS, hopeless=np.inf)
-    sizes = itertools.takewhile(lambda m: m < n, (SCAN_DATA * 3**k for k in itertools.count(1)))
+    n_steps = math.ceil(math.log(n / SCAN_DATA) / math.log(_LARGEST_GROWTH))
+    sizes = [round(SCAN_DATA * (n / SCAN_DATA) ** (k / n_steps)) for k in range(1, n_steps)]
     first, *rest = (*map(likelihood.part, sizes), likelihood)
     best, *others = _distinct(found)
     if others:

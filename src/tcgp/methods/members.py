@@ -6,7 +6,7 @@ import contextlib
 import json
 import logging
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from tcgp._quantiles import median
-from tcgp._typing import FloatArray
+from tcgp._typing import FloatArray, IntArray
+from tcgp.gp.likelihood import evenly
+from tcgp.gp.selection import SCAN_DATA
 from tcgp.gp.units import fresh_rows
 from tcgp.methods.fit import COLD_FIT_GROWTH, above, fit_model, low_value_score
 from tcgp.methods.portfolio import (
@@ -34,7 +36,7 @@ from tcgp.methods.portfolio import (
 )
 from tcgp.models import Model
 
-__all__ = ["Fit", "Members", "State"]
+__all__ = ["Fit", "Members", "State", "rows_to_compare"]
 
 logger = logging.getLogger("tcgp")
 
@@ -147,18 +149,22 @@ class Members:
         numbers = [i for i in candidates(self.method, due, self._last_leads(n)) if i in compared]
         due = tuple(i for i in due if i in ready) or turns[0]
         fit = partial(self.fit_member, X=X, y=y, seed=seed, level=level, n=n, sd=sd)
-        number, models, found = due[0], {}, {}
+        number, models, found, is_part = due[0], {}, {}, False
         if len(numbers) > 1:
             best = float(y.min()) if level is None else level
             gain = SMALLEST_GAIN * max(float(median(y)) - best, 0.0)
             known = self._last_comparison(numbers, n, best + gain)
             if known is None:
-                models = {i: fit(i) for i in numbers}
+                rows = rows_to_compare(self.states, len(y), n)
+                is_part = len(rows) < len(y)
+                trial = Members(self.method, self.options) if is_part else self
+                of_rows = {"X": X[rows], "y": y[rows], **({} if sd is None else {"sd": sd[rows]})}
+                models = {i: trial.fit_member(i, seed=seed, level=level, n=n, **of_rows) for i in numbers}
                 known = found = _compare(self.method, models, level, best)
             leads = {i: state["lead"] for i, state in known.items() if "lead" in state}
             scores = {i: state["score"] for i, state in known.items() if i in ready or i in due}
             number = preferred(scores, leads, due)
-        if number not in models:
+        if number not in models or is_part:
             models[number] = fit(number)
         self.last = Fit(n, members[number], models[number], above(level, 0.0, y))
         return models[number], self._record(models, found, number, n)
@@ -256,6 +262,15 @@ class Members:
             return None
         *rivals, state = new
         return {"n": n, "state": state, **({"rivals": rivals} if rivals else {})}
+
+
+def rows_to_compare(states: Iterable[tuple[int, State]], n_rows: int, n: int) -> IntArray:
+    """Rows of the data on which fits are compared: all, or a part of many data where there is no earlier fit.
+
+    A first fit takes about ten times as long as others, and a comparison makes four of them.
+    """
+    rows = np.arange(n_rows)
+    return rows if any(m < n for m, _ in states) else evenly(rows, SCAN_DATA)
 
 
 def _compare(method: str, models: Mapping[int, Model], level: float | None, best: float) -> dict[int, State]:

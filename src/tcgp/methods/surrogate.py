@@ -11,7 +11,7 @@ import numpy as np
 
 from tcgp._typing import FloatArray
 from tcgp.gp.units import fresh_rows, merge_duplicates
-from tcgp.methods.members import Fit, Members, State
+from tcgp.methods.members import Fit, Members, State, rows_to_compare
 from tcgp.methods.portfolio import noisy_method, options_of
 from tcgp.methods.scales import AS_IT_IS, scales_of
 from tcgp.models import Model
@@ -102,6 +102,13 @@ class Surrogate:
             return model, _record(n, found)
         scales = {"plain": AS_IT_IS} if self.bound is None else scales_of(X, y, self.bound)
         names = self._in_question(scales, n)
+        rows = rows_to_compare(self.states, len(y), n)
+        if len(names) > 1 and len(rows) < len(y):
+            trial = Surrogate(self.method, self.options, self.bound)
+            _, record = trial.fit(X[rows], y[rows], turn=turn, seed=seed, level=level, n=n)
+            assert record is not None  # there is no earlier fit
+            found += record.get("rivals", [])
+            names = [name for name in names if name == _scale_of(record["state"])] or ["plain"]
         models, states, scores = {}, {}, {}
         values = merge_duplicates(X, y)[1]  # noise may have been looked for with repeats, which are equal
         for name in names:

@@ -14,13 +14,16 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+import numpy as np
+
 from tcgp._text import did_you_mean, plain
 from tcgp._typing import RandomState
 from tcgp.expressions import quote_name
 from tcgp.integrations.stateless import told
 from tcgp.optimizer import Evaluation, Optimizer, Settings
+from tcgp.record.settings import split_constraints
 from tcgp.running.opening import start_or_resume
-from tcgp.space import Categorical, Dimension, Integer, Point, Space
+from tcgp.space import Categorical, Dimension, Integer, Point, Real, Space
 
 __all__ = [
     "Campaign",
@@ -30,6 +33,9 @@ __all__ = [
     "Trials",
     "check_names",
     "choice",
+    "flat",
+    "flat_all",
+    "interval",
     "limits_on",
     "same",
 ]
@@ -74,6 +80,24 @@ def choice(values: Sequence[Any], ordered: bool = False) -> Parameter:
     n = len(values)
     dimension = Integer(0, n - 1) if ordered else Categorical(range(n))
     return Parameter(dimension, list(values).index, list(values).__getitem__)
+
+
+def interval(name: str, low: float, high: float, is_integer: bool) -> Real | Integer:
+    """Return a continuous or integer dimension; ValueError if a bound is infinite."""
+    if not math.isfinite(high - low):
+        raise ValueError(f"the variable {name!r} must have finite bounds, got {(low, high)}")
+    return Integer(math.ceil(low), math.floor(high)) if is_integer else Real(low, high)
+
+
+def flat(name: str, value: Any) -> dict[str, Any]:
+    """Return the elements of a variable by their names: its own if there is one, and else ``z[0]``, ``z[1]``, ..."""
+    elements = np.ravel(value).tolist()
+    return {name: elements[0]} if len(elements) == 1 else {f"{name}[{i}]": e for i, e in enumerate(elements)}
+
+
+def flat_all(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the elements of several variables by their names."""
+    return {element: e for name, value in values.items() for element, e in flat(name, value).items()}
 
 
 class Parameters:
@@ -190,9 +214,7 @@ class Campaign:
         **settings: Any,
     ) -> None:
         self.parameters = parameters
-        items = list(constraints)
-        texts = tuple(item for item in items if isinstance(item, str))
-        others = [item for item in items if not isinstance(item, str)]
+        texts, others = split_constraints(list(constraints))
         wanted = Settings(constraints=texts, **settings)
         completed = wanted.completed(parameters.space, n_evals)
         self.optimizer = start_or_resume(parameters.space, journal, wanted, completed, others, rng)

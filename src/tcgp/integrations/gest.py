@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from tcgp._typing import RandomState
-from tcgp.integrations._host import Campaign, Parameter, Parameters, Status, check_names, limits_on
+from tcgp.integrations._host import Campaign, Parameter, Parameters, Status, check_names, interval, limits_on
 from tcgp.optimizer import Optimizer, SpaceExhausted, check_positive_integer
 from tcgp.record.settings import wanted_outputs
-from tcgp.space import Categorical, Dimension, Integer, Real
+from tcgp.space import Categorical, Dimension
 
 try:
     from gest_api import Generator
@@ -193,7 +193,7 @@ def _dimension(name: str, variable: BaseVariable) -> Dimension:
         return Categorical(sorted(variable.values, key=None if numeric else repr), ordered=numeric)
     low, high = variable.domain
     is_integer = variable.dtype is not None and np.issubdtype(np.dtype(variable.dtype), np.integer)
-    return Integer(int(np.ceil(low)), int(np.floor(high))) if is_integer else Real(low, high)
+    return interval(name, low, high, is_integer)
 
 
 def _limits(name: str, constraint: object) -> list[str]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from tcgp import minimize
-from tcgp.integrations._host import limits_on
+from tcgp.integrations._host import flat, flat_all, interval, limits_on
 from tcgp.optimizer.result import Result
 from tcgp.space import Integer, Real
 
@@ -111,7 +110,7 @@ class TailCalibratedDriver(Driver):
         self.iter_count, self._last = 0, {}
         self._check_for_missing_objective()
         self._check_for_invalid_desvar_values()
-        space, start = self._space(), _flat_all(self.get_design_var_values(driver_scaling=False))
+        space, start = self._space(), flat_all(self.get_design_var_values(driver_scaling=False))
         options = {name: self.options[name] for name in ARGUMENTS}
         constraints = options.pop("constraints")
         given = [constraints] if isinstance(constraints, str) else list(constraints)
@@ -134,7 +133,7 @@ class TailCalibratedDriver(Driver):
         outputs = self._problem().model._outputs
         before = outputs.asarray(copy=True)
         for name, present in self.get_design_var_values(driver_scaling=False).items():
-            self._set_design_var(name, np.array([values[element] for element in _flat(name, present)]))
+            self._set_design_var(name, np.array([values[element] for element in flat(name, present)]))
         self._outcome = {"success": 0, "msg": ""}
         try:
             with RecordingDebugging(self._get_name(), self.iter_count, self):
@@ -150,27 +149,22 @@ class TailCalibratedDriver(Driver):
             raise
         self._last = values
         limited = self.get_constraint_values(driver_scaling=False)
-        return _flat_all({**limited, **self.get_objective_values(driver_scaling=False)})
+        return flat_all({**limited, **self.get_objective_values(driver_scaling=False)})
 
     def _space(self) -> dict[str, Real | Integer]:
         """The elements of all design variables."""
         space: dict[str, Real | Integer] = {}
         for name, present in self.get_design_var_values(driver_scaling=False).items():
             discrete = name in self._designvars_discrete
-            for element, (low, high) in zip(
-                _flat(name, present), _bounds(self._designvars[name], present), strict=True
-            ):
-                if not math.isfinite(high - low):
-                    raise ValueError(
-                        f"the design variable {element!r} must have finite bounds, got {(low, high)}"
-                    )
-                space[element] = Integer(math.ceil(low), math.floor(high)) if discrete else Real(low, high)
+            bounds = _bounds(self._designvars[name], present)
+            for element, (low, high) in zip(flat(name, present), bounds, strict=True):
+                space[element] = interval(element, low, high, discrete)
         return space
 
     def _goals(self) -> dict[str, Any]:
         """What is minimized, and what is maximized because its scaler is negative."""
         names = {
-            name: list(_flat(name, value))
+            name: list(flat(name, value))
             for name, value in self.get_objective_values(driver_scaling=False).items()
         }
         high = [
@@ -190,19 +184,9 @@ class TailCalibratedDriver(Driver):
                 raise ValueError(
                     f"the constraint {name!r} must have a lower and an upper bound, not an equality"
                 )
-            for element, bounds in zip(_flat(name, value), _bounds(meta, value), strict=True):
+            for element, bounds in zip(flat(name, value), _bounds(meta, value), strict=True):
                 found += limits_on(element, *bounds)
         return found
-
-
-def _flat(name: str, value: Any) -> dict[str, Any]:
-    """The elements of a variable by their names: its own if there is one, and else ``z[0]``, ``z[1]``, ..."""
-    elements = np.ravel(value).tolist()
-    return {name: elements[0]} if len(elements) == 1 else {f"{name}[{i}]": e for i, e in enumerate(elements)}
-
-
-def _flat_all(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {element: e for name, value in values.items() for element, e in _flat(name, value).items()}
 
 
 def _bounds(meta: Mapping[str, Any], value: Any) -> list[tuple[float, float]]:

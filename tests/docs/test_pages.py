@@ -34,6 +34,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 # Pages that need more than what `make test` installs everywhere.
 NEEDS = {
+    "bridges/fmpy.md": ("fmpy", "pythonfmu"),
     "bridges/gemseo.md": ("gemseo_tcgp",),
     "bridges/gest.md": ("xopt",),
     "bridges/hydra.md": ("hydra_plugins.hydra_optuna_sweeper",),

@@ -38,7 +38,7 @@ def leave_one_out_data(seed: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_fast_search_is_as_good_as_the_papers(criterion: str) -> None:
-    for seed in range(12):
+    for seed in range(6):
         data = leave_one_out_data(seed)
         fast = tail_law(**data, criterion=criterion)
         paper = tail_law(**data, criterion=criterion, search="paper", rng=seed)

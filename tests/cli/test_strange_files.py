@@ -76,7 +76,7 @@ def test_integers_that_toml_does_not_have_are_refused(top, digits, tmp_path, cap
 @pytest.mark.parametrize("digits", [400, 5000])
 def test_a_journal_with_an_integer_beyond_all_floats_is_damaged(key, digits, tmp_path, capsys):
     spec, journal = write_spec(tmp_path, BOWL, budget=1), tmp_path / "run.jsonl"
-    assert main(["minimize", str(spec), "--journal", str(journal)]) == 0
+    assert main(["minimize", str(spec), "--journal", str(journal), "--no-plots"]) == 0
     *lines, last = journal.read_text().splitlines()
     assert f'"{key}": ' in last
     changed = re.sub(f'"{key}": [0-9.e-]+', f'"{key}": {"1" * digits}', last)
@@ -89,7 +89,7 @@ def test_a_journal_with_an_integer_beyond_all_floats_is_damaged(key, digits, tmp
 
 def test_a_journal_whose_trace_has_text_for_numbers_is_damaged(tmp_path, capsys):
     spec, journal = write_spec(tmp_path, BOWL, budget=3, top="n_initial = 2"), tmp_path / "run.jsonl"
-    assert main(["minimize", str(spec), "--journal", str(journal)]) == 0
+    assert main(["minimize", str(spec), "--journal", str(journal), "--no-plots"]) == 0
     text = journal.read_text()
     assert text.count('"log_ei": ') == 1
     journal.write_text(re.sub(r'"log_ei": [0-9.e-]+', '"log_ei": "low"', text))

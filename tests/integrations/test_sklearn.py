@@ -203,9 +203,9 @@ SPACES = {
 
 @pytest.mark.parametrize("space", SPACES)
 def test_finds_the_best_of_a_mixed_space(space):
-    search = TcgpSearchCV(Scored(), SPACES[space], n_iter=30, cv=2, noise=False, random_state=0)
+    search = TcgpSearchCV(Scored(), SPACES[space], n_iter=22, cv=2, noise=False, random_state=0)
     search.fit(np.zeros((10, 1)))
-    assert len(search.cv_results_["params"]) == len(search.optimizer_.evaluations) == 30
+    assert len(search.cv_results_["params"]) == len(search.optimizer_.evaluations) == 22
     assert search.best_score_ == search.cv_results_["mean_test_score"].max() > -0.02
     assert (search.best_params_["n"], search.best_params_["kind"]) == (2, "a")
     assert search.best_estimator_.get_params() == search.best_params_

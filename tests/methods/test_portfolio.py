@@ -416,7 +416,7 @@ def test_a_host_keeps_the_state_of_every_member():
     points = [own.ask() for _ in range(6)]
     evaluations = [Evaluation(x, bowl(x)) for x in points]
     state = None
-    for _ in range(5 * len(MEMBERS)):
+    for _ in range(3 * len(MEMBERS)):
         proposal, state = ask(space, evaluations, [], seed=3, state=state, settings=settings)
         evaluations.append(Evaluation(proposal.x, bowl(proposal.x)))
         state = json.loads(json.dumps(state))

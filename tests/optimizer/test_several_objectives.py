@@ -118,11 +118,11 @@ def test_limits_are_kept_and_failures_are_left_out():
     def fun(p):
         return distances(p) if p["x"] > 0.3 else None
 
-    result = run(20, fun, constraints=["near >= 0.04", "x + y <= 1.2"])
+    result = run(14, fun, constraints=["near >= 0.04", "x + y <= 1.2"])
     assert result.failures
     assert all(point.values["near"] >= 0.04 for point in result.front)
     assert all(point.x["x"] + point.x["y"] <= 1.2 + 1e-12 for point in result.front)
-    assert sum(result.feasible[10:]) >= 6
+    assert sum(result.feasible[4:]) >= 6
 
 
 def test_without_a_point_that_keeps_the_limits_there_is_no_front():

@@ -59,7 +59,7 @@ def test_a_worker_killed_in_mid_run_costs_nothing_but_its_evaluation(tmp_path: P
 def test_a_scheduler_that_is_lost_ends_the_run_and_the_next_one_goes_on(tmp_path: Path) -> None:
     journal = tmp_path / "run.jsonl"
     options: dict[str, Any] = {"n_evals": 12, "n_initial": 8, "journal": journal}
-    with cluster() as local:
+    with cluster(1) as local:
         client = distributed.Client(local)
 
         def lose(result: Any) -> None:
@@ -74,7 +74,7 @@ def test_a_scheduler_that_is_lost_ends_the_run_and_the_next_one_goes_on(tmp_path
     assert (first.status, first.success) == (7, False)
     assert 4 <= first.nfev < 12
     assert first.failures == []
-    with cluster() as local, distributed.Client(local) as client:
+    with cluster(1) as local, distributed.Client(local) as client:
         second = tcgp.minimize(slow_bowl, SQUARE, workers=client, **options)
     assert (second.status, second.nfev, second.failures) == (0, 12, [])
     assert second.x_iters[: first.nfev] == first.x_iters

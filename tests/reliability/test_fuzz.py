@@ -14,7 +14,7 @@ FAILED_ONCE = [
 ]
 
 
-@pytest.mark.parametrize("first", range(0, 100, 20))
+@pytest.mark.parametrize("first", range(0, 60, 20))
 def test_nothing_breaks_on_random_problems(first: int) -> None:
     problems = [random_problems.draw(seed) for seed in range(first, first + 20)]
     found = {problem.seed: random_problems.faults(problem) for problem in problems}
@@ -27,6 +27,6 @@ def test_what_failed_once_does_not_fail_again(seed: int) -> None:
 
 
 def test_the_command_answers_random_specs_without_a_traceback() -> None:
-    ended = [random_specs.examine(seed) for seed in range(30)]
+    ended = [random_specs.examine(seed) for seed in range(20)]
     assert [faults for _, faults in ended if faults] == []
-    assert sum(end == "ran" for end, _ in ended) > 10
+    assert sum(end == "ran" for end, _ in ended) > 6

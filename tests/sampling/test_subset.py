@@ -30,12 +30,12 @@ def squared_radius(x: np.ndarray) -> np.ndarray:
 
 
 def check_errors(errors: np.ndarray, log_p: float, reference_error: float = 0.0) -> None:
-    """Mean within 3.5 standard errors of zero, scatter within 1.35 of that of independent particles."""
+    """Mean within 3.5 standard errors of zero, scatter about that of independent particles at most."""
     # Levels set at quantiles of the particles bias log p by half its variance, upwards, to first order in 1/n.
     ideal = ideal_scatter(log_p)
     standard_error = math.hypot(ideal / math.sqrt(len(errors)), reference_error)
     assert abs(errors.mean() - ideal**2 / 2) < 3.5 * standard_error
-    # A standard deviation from 50 draws is itself known to 10 %: 1.35 is 3.5 of that.
+    # A standard deviation from n draws is itself known to 1 in sqrt(2 n).
     assert errors.std(ddof=1) < (1 + 3.5 / math.sqrt(2 * len(errors))) * ideal
 
 
@@ -48,7 +48,7 @@ def test_agrees_with_monte_carlo_at_one_in_a_hundred_and_a_thousand(name: str) -
         [problem.fun(rng.uniform(*problem.bounds.T, (n // 10, problem.dim))) for _ in range(10)]
     )
     upper, lower = np.quantile(values, [1e-2, 1e-3])
-    runs = [subset_simulation(problem.fun, problem.bounds, upper, rng=seed) for seed in range(50)]
+    runs = [subset_simulation(problem.fun, problem.bounds, upper, rng=seed) for seed in range(20)]
     continued = [run.continue_to(lower) for run in runs]
     for simulations, p in ((runs, 1e-2), (continued, 1e-3)):
         errors = np.array([s.log_probability for s in simulations]) - math.log(p)
@@ -59,7 +59,7 @@ def test_ball_of_volume_one_in_a_hundred_million() -> None:
     d, log_p = 4, math.log(1e-8)
     radius = math.exp((log_p - log_ball_volume(d)) / d)
     bounds = [(0.0, 1.0)] * d
-    runs = [subset_simulation(squared_radius, bounds, radius**2, rng=seed) for seed in range(50)]
+    runs = [subset_simulation(squared_radius, bounds, radius**2, rng=seed) for seed in range(20)]
     check_errors(np.array([run.log_probability for run in runs]) - log_p, log_p)
 
 
@@ -105,12 +105,12 @@ def test_rosenbrock_valley_leads_to_the_ellipsoid_at_its_end() -> None:
     )
     errors = [
         subset_simulation(problem.fun, problem.bounds, threshold, rng=s).log_probability - log_p
-        for s in range(4)
+        for s in range(2)
     ]
     # The valley is not crossed in one stage's sweeps, so the scatter exceeds that of independent particles:
     # 1.0 to 1.3 times (benchmarks/calibration/subset_simulation.py).
     ideal = ideal_scatter(log_p)
-    assert abs(np.mean(errors) - ideal**2 / 2) < 3.5 * 1.3 * ideal / math.sqrt(4)
+    assert abs(np.mean(errors) - ideal**2 / 2) < 3.5 * 1.3 * ideal / math.sqrt(2)
 
 
 def test_ackley_wells_lead_to_the_cone_at_the_origin() -> None:

@@ -30,13 +30,13 @@ def cost(p):
 @pytest.mark.parametrize("constraints", [(), ("length + 0.1 * layers <= 5",), ("angle * gravity <= 8",)])
 def test_the_best_of_the_allowed_points_is_found(constraints, tmp_path):
     journal = tmp_path / "run.jsonl"
-    result = tcgp.minimize(cost, SPACE, n_evals=37, constraints=constraints, rng=0, journal=journal)
+    result = tcgp.minimize(cost, SPACE, n_evals=28, constraints=constraints, rng=0, journal=journal)
     for x in result.x_iters:
         tcgp.Space(SPACE).check(x)
     assert (result.x["length"], result.x["layers"], result.x["mesh"]) == (3.0, 11, "fine")
     assert (result.x["gravity"], result.x["alloy"]) == (9.81, "steel")
     assert result.x["angle"] == pytest.approx(0.4, abs=0.05)
-    again = tcgp.minimize(cost, SPACE, n_evals=37, constraints=constraints, journal=journal)
+    again = tcgp.minimize(cost, SPACE, n_evals=28, constraints=constraints, journal=journal)
     assert again.fun == result.fun
 
 
@@ -69,5 +69,5 @@ def test_a_design_larger_than_the_allowed_part_ends_with_its_last_point(constrai
 
 def test_the_report_shows_them(tmp_path):
     path = tmp_path / "run.html"
-    tcgp.minimize(cost, SPACE, n_evals=22, rng=0, report=path)
+    tcgp.minimize(cost, SPACE, n_evals=9, rng=0, report=path)
     assert "steel" in path.read_text()

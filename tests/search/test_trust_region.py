@@ -79,7 +79,7 @@ def test_a_minimum_at_two_limits_is_found_to_a_millionth() -> None:
     result = tcgp.minimize(
         corner,
         [(0.0, 3.0), (0.0, 3.0)],
-        n_evals=40,
+        n_evals=32,
         n_initial=8,
         objective="f",
         constraints=["g <= 0", "h <= 0"],
@@ -104,7 +104,7 @@ def test_a_minimum_far_along_the_edge_of_two_limits_is_found() -> None:
     result = tcgp.minimize(
         edge,
         [(0.0, 1.2), (0.0, 1.2), (0.0, 1.0)],
-        n_evals=40,
+        n_evals=32,
         objective="f",
         constraints=["g <= 0", "h <= 0"],
         rng=0,

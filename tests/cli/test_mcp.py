@@ -84,13 +84,14 @@ def test_a_campaign_is_begun_and_goes_on_with_values_and_failures(place):
 def test_what_is_said_of_a_campaign_is_what_the_journal_holds(place):
     optimizer = tcgp.Optimizer.read(place / "beam.jsonl")
     best = optimizer.history.best
-    status, found, diagnosis, predicted, outside = talk(
+    status, found, diagnosis, predicted, outside, relaxed = talk(
         build_server(place, read_only=True),
         ("status", {"campaign": "beam.jsonl"}),
         ("best", {"campaign": "beam.jsonl"}),
         ("diagnose", {"campaign": "beam.jsonl"}),
         ("predict", {"campaign": "beam.jsonl", "point": dict(zip(("width", "height"), best.x, strict=True))}),
         ("predict", {"campaign": "beam.jsonl", "point": {"width": 1.0}}),
+        ("whatif", {"campaign": "beam.jsonl", "limits": ["stress <= 3"]}),
     )
     assert list(status["parameters"]) == ["width", "height"]
     assert (status["n_told"], len(status["pending"])) == (9, 1)
@@ -100,6 +101,7 @@ def test_what_is_said_of_a_campaign_is_what_the_journal_holds(place):
     assert "stress <= 2: " in diagnosis["result"]
     assert predicted["predicted"]["mass"]["mean"] == pytest.approx(best.y)
     assert "point must have a value for each of width, height" in outside
+    assert relaxed["result"].startswith("limits       stress <= 3   (new)\nrecorded     ")
 
 
 def test_read_only_changes_nothing_and_nothing_outside_of_the_directory_is_reached(place):

@@ -172,6 +172,21 @@ def test_a_failure_leaves_nothing_behind_that_the_next_run_begins_with():
     assert min(failed) > 0.5
 
 
+def test_it_says_what_it_supports_and_refuses_to_run_in_several_processes():
+    class Two:
+        """A communicator of MPI with two processes, as far as it is looked at."""
+
+        size = 2
+
+    driver = TailCalibratedDriver(n_evals=5)
+    for name in ("optimization", "inequality_constraints", "two_sided_constraints", "multiple_objectives"):
+        assert driver.supports[name]
+    for name in ("gradients", "equality_constraints", "distributed_design_vars", "simultaneous_derivatives"):
+        assert not driver.supports[name]
+    with pytest.raises(RuntimeError, match="runs in one process, got 2 of MPI"):
+        driver._setup_comm(Two())
+
+
 def test_options_that_there_are_not_are_refused_and_the_entry_point_leads_to_the_driver():
     with pytest.raises(KeyError, match="n_eval"):
         TailCalibratedDriver(n_eval=5)

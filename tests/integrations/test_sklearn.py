@@ -211,6 +211,13 @@ def test_finds_the_best_of_a_mixed_space(space):
     assert search.best_estimator_.get_params() == search.best_params_
 
 
+def test_constraints_between_parameters_hold_for_all_candidates():
+    search = TcgpSearchCV(
+        Scored(), SPACES["ours"], n_iter=12, cv=2, settings={"constraints": ["x <= n - 2"]}, random_state=0
+    ).fit(np.zeros((10, 1)))
+    assert all(candidate["x"] <= candidate["n"] - 2 for candidate in search.cv_results_["params"])
+
+
 @pytest.mark.filterwarnings("ignore:.*non-finite", "ignore:Some fits failed")
 def test_failed_fits_are_failures_of_the_search_and_rows_of_the_results():
     search = TcgpSearchCV(Scored(kind="narrow"), {"x": uniform(-1, 2)}, n_iter=12, cv=2, random_state=0)

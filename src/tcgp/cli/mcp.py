@@ -17,6 +17,7 @@ from tcgp.cli.diagnose import describe_run
 from tcgp.cli.spec import load_spec
 from tcgp.cli.status import facts
 from tcgp.cli.tell import add_answer
+from tcgp.cli.whatif import what_if
 from tcgp.goals import parameter_names
 from tcgp.optimizer import Optimizer, SpaceExhausted
 from tcgp.record.journal import is_journal
@@ -68,7 +69,7 @@ def build_server(
         raise UsageError("--read-only and --run exclude each other")
     campaigns = _Campaigns(place)
     looking: list[Callable[..., Any]] = [campaigns.campaigns, campaigns.status, campaigns.best]
-    looking += [campaigns.diagnose, campaigns.predict]
+    looking += [campaigns.diagnose, campaigns.predict, campaigns.whatif]
     changing: list[Callable[..., Any]] = [] if read_only else [campaigns.propose, campaigns.report]
     if spec is not None:
         changing.append(_Runs(Path(spec)).run)
@@ -142,6 +143,10 @@ class _Campaigns:
                 "high": high.item(),
             }
         return {"predicted": found, "level": LEVEL}
+
+    def whatif(self, campaign: str, limits: list[str]) -> str:
+        """The best recorded and the best predicted point for other limits, such as "stress <= 3". Nothing is run."""
+        return "\n".join(what_if(self._journal(campaign), limits))
 
     def propose(self, campaign: str, n: int = 1) -> dict[str, Any]:
         """The next n points to evaluate, each with the id by which it is reported; they stay pending until then."""

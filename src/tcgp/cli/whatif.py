@@ -6,6 +6,7 @@ import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -15,50 +16,54 @@ from tcgp.expressions import parse_constraint
 from tcgp.goals import parameter_names
 from tcgp.optimizer import JournalError, Optimizer
 
-__all__ = ["run"]
+__all__ = ["run", "what_if"]
 
 
 def run(options: argparse.Namespace) -> int:
     """Carry out ``tcgp whatif``."""
+    for line in what_if(find_journal(options.journal), options.limit):
+        show(line)
+    return DONE
+
+
+def what_if(journal: Path, new: Sequence[str]) -> list[str]:
+    """What new limits would mean, in words; ``mass <= 5`` takes the place of another upper limit on ``mass``."""
     from tcgp.optimizer.outlook import Outlook
 
-    journal = find_journal(options.journal)
     campaign = read(journal)
     if campaign.history.goals.objective is None or campaign.history.goals.has_several:
         raise UsageError("whatif needs one objective that is a named output: other limits are about outputs")
     try:
         optimizer = Optimizer.read(journal)
         before = list(optimizer.settings.constraints)
-        limits = _with_limits(before, options.limit, optimizer)
+        limits = _with_limits(before, new, optimizer)
         optimizer.change_goals(constraints=limits)
         outlook = Outlook(optimizer)
     except (ValueError, JournalError) as error:
         raise UsageError(str(error)) from None
-    for line in labelled("limits", [f"{text}{'' if text in before else '   (new)'}" for text in limits]):
-        show(line)
     data = optimizer.history.data
     best = data.best or data.least_violating
     assert best is not None
     campaign = replace(campaign, history=optimizer.history)
     n = f"{int(data.feasible.sum())} of {len(data.Y)} runs satisfy all constraints"
-    show(f"recorded     {describe_value(campaign, best)}   ({n})")
-    show(f"at           {json.dumps(named(campaign, best.x))}")
-    for line in describe_goals_at(campaign, best):
-        show(line)
     forecast = outlook.forecast
     low, high = forecast.interval
     chance = f"; all limits are kept with probability {forecast.chance:.2g}" if limits else ""
-    show(f"predicted    {forecast.value:.6g}, 90 % between {low:.6g} and {high:.6g}{chance}")
-    show(f"at           {json.dumps(named(campaign, forecast.x))}")
     goals = optimizer.history.goals
     relaxed = [
         f"{goals.limits[j].text} to {to:.6g}: {goals.objective} is {gain:.3g} better"
         for j, to, gain in outlook.gains()
     ]
-    for line in labelled("relaxing", relaxed):
-        show(line)
-    show("Nothing was run, and the journal is as it was.")
-    return DONE
+    return [
+        *labelled("limits", [f"{text}{'' if text in before else '   (new)'}" for text in limits]),
+        f"recorded     {describe_value(campaign, best)}   ({n})",
+        f"at           {json.dumps(named(campaign, best.x))}",
+        *describe_goals_at(campaign, best),
+        f"predicted    {forecast.value:.6g}, 90 % between {low:.6g} and {high:.6g}{chance}",
+        f"at           {json.dumps(named(campaign, forecast.x))}",
+        *labelled("relaxing", relaxed),
+        "Nothing was run, and the journal is as it was.",
+    ]
 
 
 def _with_limits(before: Sequence[str], new: Sequence[str], optimizer: Optimizer) -> list[str]:

@@ -176,15 +176,21 @@ def test_it_says_what_it_supports_and_refuses_to_run_in_several_processes():
     class Two:
         """A communicator of MPI with two processes, as far as it is looked at."""
 
-        size = 2
+        rank, size = 0, 2
 
-    driver = TailCalibratedDriver(n_evals=5)
+    class Distributed(om.DefaultVector):
+        """Instead of PETSc's, which need not be installed."""
+
+        distributed = True
+
+    problem = _bowl(n_evals=5)
     for name in ("optimization", "inequality_constraints", "two_sided_constraints", "multiple_objectives"):
-        assert driver.supports[name]
+        assert problem.driver.supports[name]
     for name in ("gradients", "equality_constraints", "distributed_design_vars", "simultaneous_derivatives"):
-        assert not driver.supports[name]
+        assert not problem.driver.supports[name]
+    problem.comm = Two()
     with pytest.raises(RuntimeError, match="runs in one process, got 2 of MPI"):
-        driver._setup_comm(Two())
+        problem.setup(distributed_vector_class=Distributed)
 
 
 def test_options_that_there_are_not_are_refused_and_the_entry_point_leads_to_the_driver():

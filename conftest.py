@@ -5,6 +5,7 @@ import importlib.util
 import logging
 import os
 import signal
+import sys
 
 import pytest
 
@@ -58,6 +59,9 @@ def pytest_collection_finish():
     """Leave what is loaded out of garbage collections: with PyTorch and Ax each would take half a second."""
     gc.collect()
     gc.freeze()
+    if layouts := sys.modules.get("matplotlib.layout_engine"):
+        # No test looks at the margins of a picture, and to compute them takes longer than to draw it.
+        layouts.ConstrainedLayoutEngine.execute = lambda engine, figure: None
 
 
 def pytest_collection_modifyitems(items):

@@ -39,7 +39,7 @@ from tcgp.methods.states import check_state
 from tcgp.models import Model
 from tcgp.scoring import leave_one_out_prediction, twcrps
 
-__all__ = ["COLD_FIT_GROWTH", "above", "calibrate", "fit_model", "low_value_score"]
+__all__ = ["COLD_FIT_GROWTH", "above", "calibrate", "fit_for_comparison", "fit_model", "low_value_score"]
 
 # A warm start follows one optimum of the likelihood as data come in; a cold fit looks around each time the data
 # have grown by this factor.
@@ -266,6 +266,19 @@ def _fit_best_member(
     return min(models, key=lambda model: low_value_score(model, level))
 
 
+def fit_for_comparison(
+    X: FloatArray,
+    y: FloatArray,
+    method: str,
+    bounds: FloatArray,
+    state: Mapping[str, Any] | None,
+    level: float | None,
+    options: Mapping[str, Any],
+) -> Model:
+    """The model of a single method; it keeps the lengthscales of ``state`` until the data have grown by a quarter."""
+    return _fit(X, y, method, bounds, None, state, level, options, kept_for=COLD_FIT_GROWTH)
+
+
 def _fit(
     X: FloatArray,
     y: FloatArray,
@@ -276,11 +289,14 @@ def _fit(
     level: float | None,
     options: Mapping[str, Any],
     noise: Noise | None = None,
+    kept_for: float = 1.0,
 ) -> Model:
     """The model of a single method."""
     recipe = RECIPES[method]
     settings = check_options(method, recipe.options, options)
-    interpolator, n_selected = _fit_interpolator(recipe, settings, X, y, bounds, state or {}, level, noise)
+    interpolator, n_selected = _fit_interpolator(
+        recipe, settings, X, y, bounds, state or {}, level, noise, kept_for
+    )
     model = calibrate(interpolator, method, rng=rng, state=state, level=level, **options)
     return replace(model, n_selected=n_selected)
 
@@ -316,10 +332,12 @@ def _fit_interpolator(
     state: Mapping[str, Any],
     level: float | None,
     noise: Noise | None,
+    kept_for: float,
 ) -> tuple[Interpolator, int]:
     """Fit from the warm lengthscales; cold if there are none, and look around now and then.
 
-    Returns the number of data from which the lengthscales were selected, too.
+    They are kept until the data have grown by the factor ``kept_for``. Returns the number of data from which they were
+    selected, too.
     """
 
     def fit(start: ArrayLike | None = None, **search: bool) -> Interpolator:
@@ -349,6 +367,7 @@ def _fit_interpolator(
     if recipe.learns_nugget or noise is not None:
         start = [*start, state["nugget"]]
     before = state.get("n", n - 1)
-    if n - before < (n - _REFIT_FROM) // _REFIT_STEP and not choices.always_refits:
+    is_recent = n - before < (n - _REFIT_FROM) // _REFIT_STEP or n < kept_for * before
+    if is_recent and not choices.always_refits:
         return fit(start, refine=False), before
     return fit(start, look_around=_looks_around(before, n)), n

@@ -18,7 +18,7 @@ from tcgp._typing import FloatArray, IntArray
 from tcgp.gp.likelihood import evenly
 from tcgp.gp.selection import SCAN_DATA
 from tcgp.gp.units import fresh_rows
-from tcgp.methods.fit import COLD_FIT_GROWTH, above, fit_model, low_value_score
+from tcgp.methods.fit import COLD_FIT_GROWTH, above, fit_for_comparison, fit_model, low_value_score
 from tcgp.methods.portfolio import (
     MANY,
     MEMORY,
@@ -100,7 +100,8 @@ class Members:
         self.method, self.options = method, dict(options)
         self.states: list[tuple[int, State]] = []
         self.last: Fit | None = None
-        self._latest: dict[int, tuple[int, Model]] = {}  # number of data and model of each member
+        # Number of data and model of each member, and whether it may propose.
+        self._latest: dict[int, tuple[int, Model, bool]] = {}
         self._warned: set[str] = set()
 
     def fit(
@@ -149,23 +150,25 @@ class Members:
         numbers = [i for i in candidates(self.method, due, self._last_leads(n)) if i in compared]
         due = tuple(i for i in due if i in ready) or turns[0]
         fit = partial(self.fit_member, X=X, y=y, seed=seed, level=level, n=n, sd=sd)
-        number, models, found, is_part = due[0], {}, {}, False
+        number, models, found = due[0], {}, {}
         if len(numbers) > 1:
             best = float(y.min()) if level is None else level
             gain = SMALLEST_GAIN * max(float(median(y)) - best, 0.0)
             known = self._last_comparison(numbers, n, best + gain)
             if known is None:
                 rows = rows_to_compare(self.states, len(y), n)
-                is_part = len(rows) < len(y)
-                trial = Members(self.method, self.options) if is_part else self
+                trial = Members(self.method, self.options) if len(rows) < len(y) else self
                 of_rows = {"X": X[rows], "y": y[rows], **({} if sd is None else {"sd": sd[rows]})}
-                models = {i: trial.fit_member(i, seed=seed, level=level, n=n, **of_rows) for i in numbers}
+                proposes = n < MANY or sd is not None
+                models = {
+                    i: trial.fit_member(i, seed=seed, level=level, n=n, proposes=proposes, **of_rows)
+                    for i in numbers
+                }
                 known = found = _compare(self.method, models, level, best)
             leads = {i: state["lead"] for i, state in known.items() if "lead" in state}
             scores = {i: state["score"] for i, state in known.items() if i in ready or i in due}
             number = preferred(scores, leads, due)
-        if number not in models or is_part:
-            models[number] = fit(number)
+        models[number] = fit(number)
         self.last = Fit(n, members[number], models[number], above(level, 0.0, y))
         return models[number], self._record(models, found, number, n)
 
@@ -199,26 +202,34 @@ class Members:
         level: float | None = None,
         n: int | None = None,
         sd: FloatArray | None = None,
+        proposes: bool = True,
     ) -> Model:
-        """The model of a member, fitted to these data."""
+        """The model of a member, fitted to these data; lengthscales may be older where it is only to be compared."""
         n = len(y) if n is None else n
-        if number not in self._latest or self._latest[number][0] != n:
+        known, model, is_able = self._latest.get(number, (0, None, False))
+        if model is None or known != n or proposes > is_able:
             member = members_of(self.method)[number]
+            options = member_options(self.method, member, self.options)
+            state, box = self.last_state(number, before=n), np.tile([0.0, 1.0], (X.shape[1], 1))
+            seen = compress(y, y, above(level, 0.0, y)) if member.compressed else y
             with _each_warning_once(self._warned):
-                model = fit_model(
-                    X,
-                    compress(y, y, above(level, 0.0, y)) if member.compressed else y,
-                    member.method,
-                    bounds=[(0.0, 1.0)] * X.shape[1],
-                    rng=np.random.default_rng(seed),
-                    state=self.last_state(number, before=n),
-                    level=level,
-                    noise=sd is not None,
-                    sd=sd,
-                    **member_options(self.method, member, self.options),
-                )
-            self._latest[number] = (n, model)
-        return self._latest[number][1]
+                if proposes:
+                    model = fit_model(
+                        X,
+                        seen,
+                        member.method,
+                        bounds=box,
+                        rng=np.random.default_rng(seed),
+                        state=state,
+                        level=level,
+                        noise=sd is not None,
+                        sd=sd,
+                        **options,
+                    )
+                else:
+                    model = fit_for_comparison(X, seen, member.method, box, state, level, options)
+            self._latest[number] = (n, model, proposes)
+        return model
 
     def last_state(self, number: int, before: int) -> State | None:
         """State of the last fit of a member to fewer data than ``before``."""

@@ -69,20 +69,11 @@ class TailCalibratedNode(ExternalGenerationNode):
     ----------
     seed : int, optional
         Seed of all random choices; random if None.
-    method : str
-        Method, as in `tcgp.minimize`: ``"auto"``, which alternates between several models, or a single model such as
-        ``"tcgp"``, the method of the paper.
-    criterion : {"ei", "lcb"}
-        Expected improvement, or the lower confidence bound of level ``epsilon``.
+    method, criterion, maximizer, epsilon, options
+        As in `tcgp.Optimizer`: ``method="tcgp"`` is the method of the paper.
     n_initial : int, optional
         Number of trials, from any source, before the model is used. The default is two more than parameters for
         ``"auto"`` and 10 per parameter for other methods.
-    maximizer : {"multistart", "smc"}, optional
-        How the criterion is maximized; see `tcgp.Optimizer`.
-    epsilon : float
-        Level of the lower confidence bound.
-    options : dict, optional
-        Options of the method, such as ``{"delta": 0.1}``; see `tcgp.fit_model`.
     noise : bool or float
         Whether the objective scatters: True, or its standard deviation; see `tcgp.minimize`. Points may then be
         repeated. Standard errors that come with the data (``sem``) are used where they are above 0; that of other

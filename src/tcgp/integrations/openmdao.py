@@ -11,6 +11,7 @@ import numpy as np
 from tcgp import minimize
 from tcgp.integrations._host import flat, flat_all, interval, limits_on
 from tcgp.optimizer.result import Result
+from tcgp.record.settings import wanted_outputs
 from tcgp.space import Integer, Real
 
 try:
@@ -118,10 +119,9 @@ class TailCalibratedDriver(Driver):
         self.optimum = found = minimize(
             self._evaluate,
             space,
-            **self._goals(),
             constraints=[*self._limits(), *given],
             x0=start if inside else None,
-            **options,
+            **{**options, **self._goals()},
         )
         best = found.knee().x if "front" in found and found.success else found.x
         if best is not None and best != self._last:
@@ -170,10 +170,8 @@ class TailCalibratedDriver(Driver):
         high = [
             e for name, elements in names.items() if self._objs[name]["total_scaler"] < 0.0 for e in elements
         ]
-        (first, *others) = (element for elements in names.values() for element in elements)
-        if others:
-            return {"objective": [first, *others], "maximize": high}
-        return {"objective": first, "maximize": bool(high)}
+        objectives = [element for elements in names.values() for element in elements]
+        return wanted_outputs(objectives, high, self.options["reference"])
 
     def _limits(self) -> list[str]:
         """The bounds of all elements of constraints, as texts."""

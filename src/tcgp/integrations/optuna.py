@@ -95,19 +95,10 @@ class TailCalibratedSampler(BaseSampler):
     ----------
     seed : int, optional
         Seed of all random choices. Each trial number has its own random stream, so workers may share a seed.
-    method : str
-        Method, as in `tcgp.minimize`: ``"auto"``, which alternates between several models, or a single model such as
-        ``"tcgp"``, the method of the paper.
-    criterion : {"ei", "lcb"}
-        Expected improvement, or the lower confidence bound of level ``epsilon``.
+    method, criterion, maximizer, epsilon, options
+        As in `tcgp.Optimizer`: ``method="tcgp"`` is the method of the paper.
     n_startup_trials : int
         Number of random trials before the model is used. The paper uses 10 per parameter.
-    maximizer : {"multistart", "smc"}, optional
-        How the criterion is maximized; see `tcgp.Optimizer`.
-    epsilon : float
-        Level of the lower confidence bound.
-    options : mapping, optional
-        Options of the method, such as ``{"delta": 0.1}``; see `tcgp.fit_model`.
     noise : bool or float
         Whether the objective scatters: True, or its standard deviation; see `tcgp.minimize`. Trials may then repeat a
         point. That of constraints is learned.

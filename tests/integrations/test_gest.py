@@ -244,52 +244,82 @@ def test_xopt_hands_over_the_data_of_an_earlier_session():
     assert len(later.generator.optimizer.evaluations) == 6
 
 
-def test_a_run_inside_libensemble(tmp_path, monkeypatch):
+def _quenches(point):
+    """The bowl, with a region where nothing comes out."""
+    values = _evaluate(point)
+    return dict.fromkeys(values, np.nan) if point["x2"] > 7.0 else values
+
+
+def test_several_objectives_inside_xopt():
+    xopt = pytest.importorskip("xopt", reason="needs Xopt: pip install xopt")
+    vocs = _vocs(objectives={"f": "MINIMIZE", "c": "MAXIMIZE"}, constraints={"c": ["LESS_THAN", 0.9]})
+    run = xopt.Xopt(
+        generator=TailCalibratedGenerator(vocs, rng=0), evaluator=xopt.Evaluator(function=_evaluate)
+    )
+    for _ in range(12):
+        run.step()
+    front = run.generator.optimizer.result().front
+    assert len(front) >= 4
+    assert all(point.outputs["c"] <= 0.9 for point in front)
+
+
+def test_runs_inside_libensemble(tmp_path, monkeypatch):
     pytest.importorskip("libensemble", reason="needs libEnsemble: pip install libensemble")
     from libensemble import Ensemble
     from libensemble.alloc_funcs.start_only_persistent import only_persistent_gens
     from libensemble.specs import AllocSpecs, ExitCriteria, GenSpecs, LibeSpecs, SimSpecs
 
     monkeypatch.chdir(tmp_path)
-    generator = TailCalibratedGenerator(_vocs(), rng=0, journal=tmp_path / "run.jsonl")
-    ensemble = Ensemble(
-        libE_specs=LibeSpecs(comms="threads", nworkers=2, gen_on_manager=True, disable_log_files=True),
-        gen_specs=GenSpecs(generator=generator, vocs=_vocs(), batch_size=2, initial_batch_size=4),
-        sim_specs=SimSpecs(simulator=_evaluate, vocs=_vocs()),
-        alloc_specs=AllocSpecs(alloc_f=only_persistent_gens),
-        exit_criteria=ExitCriteria(sim_max=14),
-    )
-    history, _, flag = ensemble.run()
-    assert flag == 0
-    told = tcgp.Optimizer.read(tmp_path / "run.jsonl")
-    assert len(told.evaluations) >= 14 - 2  # the last batch need not come back
-    ended = history[history["sim_ended"]]
-    assert {e.x for e in told.evaluations} <= {(row["x1"], row["x2"]) for row in ended}
-    assert all(e.id is not None for e in told.evaluations)  # each answers a suggestion
+
+    def session(n):
+        generator = TailCalibratedGenerator(_vocs(), rng=0, journal=tmp_path / "run.jsonl")
+        ensemble = Ensemble(
+            libE_specs=LibeSpecs(comms="threads", nworkers=2, gen_on_manager=True, disable_log_files=True),
+            gen_specs=GenSpecs(generator=generator, vocs=_vocs(), batch_size=2, initial_batch_size=4),
+            sim_specs=SimSpecs(simulator=_quenches, vocs=_vocs()),
+            alloc_specs=AllocSpecs(alloc_f=only_persistent_gens),
+            exit_criteria=ExitCriteria(sim_max=n),
+        )
+        history, _, flag = ensemble.run()
+        assert flag == 0
+        ended = history[history["sim_ended"]]
+        return {(row["x1"], row["x2"]) for row in ended}
+
+    points = session(10) | session(8)
+    told = tcgp.Optimizer.read(tmp_path / "run.jsonl").evaluations
+    assert len(told) >= 18 - 2 * 2  # the last batch of a session need not come back
+    assert {e.x for e in told} <= points
+    assert any(e.failed for e in told)
+    assert all(e.id is not None for e in told)  # each answers a suggestion
 
 
-def test_a_run_inside_optimas(tmp_path, monkeypatch):
+def test_runs_inside_optimas(tmp_path, monkeypatch):
     pytest.importorskip("optimas", reason="needs optimas: pip install optimas")
     from optimas.evaluators import FunctionEvaluator
     from optimas.explorations import Exploration
     from optimas.generators import ExternalGenerator
 
     def evaluate(inputs, outputs):
-        for name, value in _evaluate(inputs).items():
-            outputs[name] = np.nan if inputs["x2"] > 9.0 else value
+        for name, value in _quenches(inputs).items():
+            outputs[name] = value
+
+    def session(n, folder):
+        generator = TailCalibratedGenerator(_vocs(), rng=0, journal=tmp_path / "run.jsonl")
+        exploration = Exploration(
+            # optimas passes objectives and observables on: it has no constraints.
+            generator=ExternalGenerator(ext_gen=generator, vocs=_vocs(observables=["c"])),
+            evaluator=FunctionEvaluator(function=evaluate),
+            max_evals=n,
+            sim_workers=2,
+            libe_comms="threads",
+            exploration_dir_path=folder,
+        )
+        exploration.run()
 
     monkeypatch.chdir(tmp_path)
-    generator = TailCalibratedGenerator(_vocs(), rng=0, journal=tmp_path / "run.jsonl")
-    exploration = Exploration(
-        # optimas passes objectives and observables on: it has no constraints.
-        generator=ExternalGenerator(ext_gen=generator, vocs=_vocs(observables=["c"])),
-        evaluator=FunctionEvaluator(function=evaluate),
-        max_evals=12,
-        sim_workers=2,
-        libe_comms="threads",
-    )
-    exploration.run()
+    session(8, "first")
+    session(6, "second")
     told = tcgp.Optimizer.read(tmp_path / "run.jsonl").evaluations
-    assert len(told) >= 10
+    assert len(told) >= 14 - 2 * 2
     assert any(e.failed for e in told)
     assert all(e.id is not None for e in told)

@@ -7,7 +7,7 @@ import pytest
 
 import tcgp
 from tcgp.scoring import sensitivity
-from tcgp.scoring.sensitivity import indices
+from tcgp.scoring.sensitivity import indices, indices_over
 
 # Ishigami: sin(a) + 7 sin(b)^2 + 0.1 c^4 sin(a) on [-pi, pi]^3, with indices known in closed form.
 PI4, PI8 = np.pi**4, np.pi**8
@@ -90,10 +90,23 @@ def test_a_share_of_a_parameter_is_converted_once(monkeypatch):
     space = tcgp.Space([(0.0, 2.0)] * d)
     model = tcgp.fit_model(X, X[:, 0] ** 2 + X[:, 1], "gp", bounds=[(0.0, 1.0)] * d)
     monkeypatch.setattr(tcgp.Real, "quantile", counting)
-    found = sensitivity(model.over(space), n=n)
-    assert calls <= 4 * n * d  # n (d + 2) points of d shares each
+    direct = sensitivity(model.over(space), n=n)
+    assert calls == 0  # a share of a range is its code
+    found = sensitivity(model.over(space), space, n=n)
+    assert 0 < calls <= 4 * n * d  # n (d + 2) points of d shares each
     monkeypatch.undo()
+    np.testing.assert_allclose(found.total, direct.total, atol=1e-9)
     np.testing.assert_allclose(found.total, sensitivity(model, [(0.0, 1.0)] * d, n=n).total, atol=1e-9)
+
+
+def test_shares_of_logarithmic_and_other_ranges_are_codes_or_become_them():
+    space = tcgp.Space({"a": tcgp.Real(0.01, 10.0, log=True), "b": (0, 9), "c": tcgp.Real(0.0, 1.0, step=0.25)})
+
+    def fun(U):
+        return U[:, 0] ** 2 + U[:, 1] * U[:, 2]
+
+    fast, slow = indices_over(space, fun, 256), indices_over(space, fun, 256, codes=space)
+    np.testing.assert_allclose(fast.total, slow.total, atol=1e-12)
 
 
 def test_ranges_of_other_parameters_than_the_models_are_refused():

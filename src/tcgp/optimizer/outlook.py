@@ -210,10 +210,9 @@ class Outlook:
     def _allowed(self, U: FloatArray) -> FloatArray:
         """Codes of points of the space that known constraints allow."""
         space, region = self._optimizer.space, self._optimizer.region
-        points = space.decode(U)
-        if region is not None:
-            points = [p for p, ok in zip(points, region.allows(points), strict=True) if ok]
-        return np.asarray(space.encode(points)) if points else U[:0]
+        if not space.real_coordinates.all():
+            U = space.encode(space.decode(U))
+        return U if region is None else U[region.allows_codes(U)]
 
     def _ranks(self, U: FloatArray, shifts: FloatArray) -> FloatArray:
         """Small where the predicted objective is small and no predicted limit is broken."""

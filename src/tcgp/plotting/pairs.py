@@ -313,7 +313,7 @@ def _scale_axis(ax: Any, view: RunView, j: int, which: str) -> None:
         FuncFormatter,
         LogLocator,
         MaxNLocator,
-        NullFormatter,
+        NullLocator,
     )  # an optional dependency
 
     if view.space is None:
@@ -335,7 +335,7 @@ def _scale_axis(ax: Any, view: RunView, j: int, which: str) -> None:
             LogLocator(numticks=4) if wide else LogLocator(subs=(1.0, 2.0, 5.0), numticks=4)
         )
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.set_minor_formatter(NullFormatter())
+        axis.set_minor_locator(NullLocator())  # they would take half of the time of drawing
         margin = (dimension.high / dimension.low) ** 0.03
         set_limits(dimension.low / margin, dimension.high * margin)
     else:

@@ -13,7 +13,7 @@ from tcgp._text import did_you_mean, html_table, plain
 from tcgp._typing import FloatArray, IntArray, RandomState
 from tcgp.models import Model, SpaceModel
 from tcgp.scoring._arguments import check_model
-from tcgp.space import Dimension, Space, Value, parameter_names
+from tcgp.space import Dimension, Real, Space, Value, parameter_names
 
 __all__ = ["LIMITS", "RANKS", "Sensitivities", "Sensitivity", "indices", "indices_over", "sensitivity"]
 
@@ -161,7 +161,8 @@ def sensitivity(model: Model, bounds: object = None, *, n: int = 1024, rng: Rand
         )
 
     if isinstance(model, SpaceModel):
-        return indices_over(space, lambda U: model.predict_arrays(U)[0], n, rng, codes=model.space)
+        codes = None if bounds is None else model.space
+        return indices_over(space, lambda U: model.predict_arrays(U)[0], n, rng, codes=codes)
 
     def mean(shares: FloatArray) -> FloatArray:  # (len(space), m) to (m,)
         columns = [_values(dimension, row) for dimension, row in zip(space.dimensions, shares, strict=True)]
@@ -181,8 +182,13 @@ def indices_over(
     """Sobol' indices over a space of a function of codes, which may be those of another space."""
 
     def of_shares(shares: FloatArray) -> FloatArray:  # (len(space), m) to (m,)
-        columns = [_values(dimension, row) for dimension, row in zip(space.dimensions, shares, strict=True)]
-        rows = [_codes(codes or space, i, v)[place] for i, (v, place) in enumerate(columns)]
+        rows = []
+        for i, (dimension, row) in enumerate(zip(space.dimensions, shares, strict=True)):
+            if codes is None and isinstance(dimension, Real) and dimension.continuous:
+                rows.append(row[:, None])  # a share of the range is its code
+            else:
+                values, place = _values(dimension, row)
+                rows.append(_codes(codes or space, i, values)[place])
         return fun(np.concatenate(rows, axis=1))
 
     return Sensitivity(tuple(parameter_names(space)), *indices(of_shares, len(space), n, rng))

@@ -137,6 +137,36 @@ def test_the_report_and_the_diagnosis_of_a_journal_agree(tmp_path, capsys):
     assert "the report judges the model that the run uses" in capsys.readouterr().out
 
 
+def test_parameters_are_ranked_for_the_objective_or_the_limits_and_any_output_is_drawn(tmp_path, capsys):
+    """The objective is the width, nearly; the limit is on the depth; "both" is the larger of the two."""
+
+    def simulate(p):
+        return {"mass": p["width"] + 0.01 * p["depth"], "stress": 1.0 / p["depth"] + 0.05 * p["width"]}
+
+    journal, picture = tmp_path / "run.jsonl", tmp_path / "stress.png"
+    space = {"idle": (0.0, 1.0), "depth": (0.5, 2.0), "width": (0.1, 2.0)}
+    goals = {"objective": "mass", "constraints": ["stress <= 1"]}
+    tcgp.minimize(simulate, space, n_evals=20, rng=0, journal=journal, **goals)
+    tables = {}
+    for rank in ("objective", "limits", "both"):
+        assert main(["diagnose", str(journal), "--rank", rank]) == 0
+        lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+        start = next(i for i, line in enumerate(lines) if line[:1] == ["parameter"])
+        assert lines[start] == ["parameter", "mass", "stress", "all", "limits"]
+        tables[rank] = {name: list(map(float, totals)) for name, *totals in lines[start + 1 :]}
+    assert next(iter(tables["objective"])) == "width"
+    assert next(iter(tables["limits"])) == "depth"
+    largest = {name: max(totals[0], totals[2]) for name, totals in tables["both"].items()}
+    assert list(largest.values()) == sorted(largest.values(), reverse=True)
+    assert tables["objective"] == tables["limits"] == tables["both"]  # but for their order
+    assert main(["diagnose", str(journal), "--plot", str(picture), "--output", "stress"]) == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert main(["diagnose", str(journal), "--plot", str(picture), "--output", "stres"]) == 2
+    assert "output must be one of ['mass', 'stress'], got 'stres'" in capsys.readouterr().err
+    assert main(["diagnose", str(journal), "--output", "stress"]) == 2
+    assert "--output goes with --plot" in capsys.readouterr().err
+
+
 def test_bounds_may_be_logarithmic(tmp_path, capsys):
     rate = np.geomspace(1e-3, 1e3, 20)
     path = tmp_path / "runs.csv"

@@ -58,6 +58,18 @@ def test_samples_tell_apart_what_violates_a_constraint_and_star_the_best_that_do
     ]
 
 
+def test_dependence_and_samples_of_any_output(constrained):
+    figure = plotting.plot_partial_dependence(constrained, output="stress", n_grid=9, n_samples=50)
+    assert figure.axes[0].get_title(loc="right") == "mean stress"
+    _, curve = figure.axes[0].get_lines()[0].get_data()
+    assert curve[0] > curve[-1]  # a wider beam has less stress, and more mass
+    ax = plotting.plot_samples(constrained, output="stress").axes[0]
+    star = np.asarray(ax.collections[-1].get_offsets())[0]
+    assert star[1] == pytest.approx(constrained.outputs["stress"])  # that of the best design, not the lowest
+    with pytest.raises(ValueError, match=r"output must be one of \['mass', 'stress'\], got 'stres'"):
+        plotting.plot_samples(constrained, output="stres")
+
+
 def test_without_a_feasible_point_there_is_no_star(constrained):
     bare = tcgp.minimize(
         beam,

@@ -167,9 +167,9 @@ def test_growth_ends_at_the_present_volume(compromise):
 
 
 def test_other_views_show_one_of_several_objectives(compromise):
-    figure = plotting.plot_samples(compromise, objective="gain")
+    figure = plotting.plot_samples(compromise, output="gain")
     star = figure.axes[0].collections[-1].get_offsets()[0]
     assert star[1] == max(compromise.func_vals[compromise.feasible, 2])
-    assert len(plotting.plot_partial_dependence(compromise, objective="far", n_samples=4, n_grid=5).axes) == 4
-    with pytest.raises(ValueError, match="objective must be one of"):
-        plotting.plot_samples(compromise, objective="fra")
+    assert len(plotting.plot_partial_dependence(compromise, output="far", n_samples=4, n_grid=5).axes) == 4
+    with pytest.raises(ValueError, match="output must be one of"):
+        plotting.plot_samples(compromise, output="fra")

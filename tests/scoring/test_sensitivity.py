@@ -100,7 +100,9 @@ def test_a_share_of_a_parameter_is_converted_once(monkeypatch):
 
 
 def test_shares_of_logarithmic_and_other_ranges_are_codes_or_become_them():
-    space = tcgp.Space({"a": tcgp.Real(0.01, 10.0, log=True), "b": (0, 9), "c": tcgp.Real(0.0, 1.0, step=0.25)})
+    space = tcgp.Space(
+        {"a": tcgp.Real(0.01, 10.0, log=True), "b": (0, 9), "c": tcgp.Real(0.0, 1.0, step=0.25)}
+    )
 
     def fun(U):
         return U[:, 0] ** 2 + U[:, 1] * U[:, 2]

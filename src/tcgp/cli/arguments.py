@@ -457,6 +457,9 @@ COMMANDS = {
                 },
             ),
             _value("--plot", "FILE", "picture, such as calibration.png"),
+            _value(
+                "--output", "NAME", "draw how this output or objective of a run depends on the parameters"
+            ),
             FORCE,
         ],
     ),

@@ -64,7 +64,12 @@ def run(options: argparse.Namespace) -> int:
         options.data = str(find_journal(options.data))
     if options.plot is not None:
         check_replaceable(options.plot, "the picture", is_picture, force=options.force)
-    if _is_journal(options.data) and options.method is None and options.delta is None:
+    is_run = _is_journal(options.data) and options.method is None and options.delta is None
+    if options.output is not None and (options.plot is None or not is_run):
+        raise UsageError(
+            "--output goes with --plot and a spec or journal: it says of which output the picture is"
+        )
+    if is_run:
         return _diagnose_run(options)
     data = _data_of_journal(options) if _is_journal(options.data) else _data_of_csv(options)
     method = options.method or "tcgp"
@@ -96,7 +101,9 @@ def _diagnose_run(options: argparse.Namespace) -> int:
     model, lines = describe_run(options.data, options.rank)
     for line in lines:
         show(line)
-    if options.plot is not None:
+    if options.output is not None:
+        _draw_dependence(options.data, options.output, options.plot)
+    elif options.plot is not None:
         _draw(model, options.plot)
     return DONE
 
@@ -142,10 +149,27 @@ def _importance(model: Model, space: Space) -> list[str]:
     ]
 
 
-def _draw(model: Model, path: str) -> None:
-    """Leave-one-out predictions, and the distribution of the PIT over all data and below the threshold."""
+def _draw_dependence(journal: str, output: str, path: str) -> None:
+    """How an output of a run depends on the parameters."""
+    _check_can_draw()
+    from tcgp.optimizer import Optimizer
+    from tcgp.plotting import plot_partial_dependence
+
+    try:
+        save(plot_partial_dependence(Optimizer.read(journal).result(), output=output), path)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    show(f"picture: {relative(path)}")
+
+
+def _check_can_draw() -> None:
     if not can_draw():
         raise UsageError("--plot needs matplotlib: pip install matplotlib")
+
+
+def _draw(model: Model, path: str) -> None:
+    """Leave-one-out predictions, and the distribution of the PIT over all data and below the threshold."""
+    _check_can_draw()
     from tcgp import plotting
 
     figure = new_figure(13.0, 4.2)

@@ -28,7 +28,7 @@ __all__ = [
     "feasible_of",
     "fit_to_run",
     "grid_size",
-    "of_one_objective",
+    "of_one_output",
     "partial_dependence",
     "plot_partial_dependence",
     "plot_samples",
@@ -43,7 +43,7 @@ MAX_CHOICES = 10  # that are named on an axis; of more, every second or third is
 
 
 def plot_samples(
-    result: Any, *, parameters: Sequence[int | str] | None = None, objective: str | None = None
+    result: Any, *, parameters: Sequence[int | str] | None = None, output: str | None = None
 ) -> Figure:
     """Where a run evaluated the function: a pair plot, coloured by the order of the evaluations.
 
@@ -57,8 +57,8 @@ def plot_samples(
         ``optimizer``.
     parameters : sequence of int or str, optional
         Which parameters to show, by place or name; the first eight by default.
-    objective : str, optional
-        Which of several objectives to show; the first by default.
+    output : str, optional
+        Which objective or other output to show; the first objective by default.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def plot_samples(
     >>> len(plot_samples(result).axes)  # three panels and the colour bar
     4
     """
-    view = RunView.of(of_one_objective(result, objective), parameters)
+    view = RunView.of(of_one_output(result, output), parameters)
     figure = new_figure(grid_size(view.n_shown))
     draw_samples(figure, view)
     return figure
@@ -85,7 +85,7 @@ def plot_partial_dependence(
     n_grid: int = 25,
     n_samples: int = 100,
     model: Model | None = None,
-    objective: str | None = None,
+    output: str | None = None,
 ) -> Figure:
     """How the predicted value depends on each parameter, and on each pair, averaged over all others.
 
@@ -102,8 +102,8 @@ def plot_partial_dependence(
     model : Model, optional
         Model of the codes ``result.optimizer.space.encode(x)``, of the negated values if the run maximizes; by default
         one is fitted to all evaluations with the settings of the run.
-    objective : str, optional
-        Which of several objectives to show; the first by default.
+    output : str, optional
+        Which objective or other output to show; the first objective by default.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def plot_partial_dependence(
     >>> len(plot_partial_dependence(result).axes)  # three panels and the colour bar
     4
     """
-    result = of_one_objective(result, objective)
+    result = of_one_output(result, output)
     view = RunView.of(result, parameters)
     if view.space is None:
         raise ValueError("result must hold its optimizer, whose space the partial dependence averages over.")
@@ -126,7 +126,7 @@ def plot_partial_dependence(
     rng = np.random.default_rng(0)  # the same average for every panel, and for every call
     shares = rng.random((n_samples, len(view.space)))
     figure = new_figure(grid_size(view.n_shown))
-    axes = _pair_axes(figure, view, "mean prediction")
+    axes = _pair_axes(figure, view, "mean prediction" if output is None else label(f"mean {output}"))
     grids = {j: _shares_of(view.space.dimensions[j], n_grid) for j in view.shown}
     surfaces = {}
     for (row, column), ax in axes.items():
@@ -207,6 +207,8 @@ class RunView:
 
 def best_of(run: Any) -> int | None:
     """Place of the best evaluation of a run that satisfies all constraints; with noise, that of its answer."""
+    if hasattr(run, "best"):
+        return None if run.best is None else int(run.best)
     if getattr(run, "noise", 0.0):
         return next((i for i, x in enumerate(run.x_iters) if _values(x) == _values(run.x)), None)
     merit = np.where(feasible_of(run), sign_of(run) * values_of(run), np.inf)
@@ -227,22 +229,29 @@ def feasible_of(run: Any) -> BoolArray:
     return ok if getattr(run, "feasible", None) is None else ok & np.asarray(run.feasible)
 
 
-def of_one_objective(result: Any, objective: str | None = None) -> Any:
-    """A result as that of one of its objectives; one of a single objective as it is."""
-    goals = getattr(getattr(getattr(result, "optimizer", None), "history", None), "goals", None)
-    if goals is None or not goals.has_several:
+def of_one_output(result: Any, output: str | None = None) -> Any:
+    """A result as that of one of its objectives or other outputs; one of a single objective as it is."""
+    history = getattr(getattr(result, "optimizer", None), "history", None)
+    if history is None or (output is None and not history.goals.has_several):
         return result
-    names = [quantity.text for quantity in goals.objectives]
-    if objective is not None and objective not in names:
-        raise ValueError(f"objective must be one of {names}, got {plain(objective)}")
-    j = names.index(objective or names[0])
-    return SimpleNamespace(
-        x_iters=result.x_iters,
-        func_vals=result.func_vals[:, j],
-        feasible=result.feasible,
-        optimizer=result.optimizer,
-        sign=goals.objectives[j].sign,
-    )
+    goals, several = history.goals, history.goals.has_several
+    objectives = [quantity.text for quantity in goals.objectives]
+    names = list(dict.fromkeys([*objectives, *history.output_names]))
+    if output is not None and output not in names:
+        raise ValueError(f"output must be one of {names}, got {plain(output)}")
+    name = output or names[0]
+    if name in objectives:
+        if not several:
+            return result
+        j = objectives.index(name)
+        values, sign, best = result.func_vals[:, j], goals.objectives[j].sign, {}
+    else:
+        given = [(e.outputs or {}).get(name) for e in history.evaluations[: len(result.x_iters)]]
+        values, sign = np.array([np.nan if value is None else value for value in given], dtype=float), 1.0
+        # A design is best by its objective, and no method is needed that predicts low values.
+        best = {"best": None if several else best_of(result), "method": "gp"}
+    shared = {"x_iters": result.x_iters, "feasible": result.feasible, "optimizer": result.optimizer}
+    return SimpleNamespace(func_vals=values, sign=sign, **shared, **best)
 
 
 def sign_of(run: Any) -> float:
@@ -405,8 +414,10 @@ def fit_to_run(result: Any) -> Model:
     bounds = [(0.0, 1.0)] * optimizer.space.dim
     settings = optimizer.settings
     y = sign_of(result) * values[ok]
+    method = getattr(result, "method", settings.method)
+    options = settings.options if method == settings.method else {}
     noise = bool(getattr(result, "noise", 0.0))
-    return fit_model(codes, y, settings.method, bounds=bounds, rng=0, noise=noise, **settings.options)
+    return fit_model(codes, y, method, bounds=bounds, rng=0, noise=noise, **options)
 
 
 def _draw_surfaces(figure: Any, axes: Any, view: RunView, grids: Any, surfaces: Any) -> None:

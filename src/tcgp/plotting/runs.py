@@ -34,7 +34,7 @@ from tcgp.plotting.pairs import (
     draw_samples,
     feasible_of,
     grid_size,
-    of_one_objective,
+    of_one_output,
     sign_of,
     values_of,
 )
@@ -83,7 +83,7 @@ def plot_convergence(
     >>> ax.get_lines()[0].get_ydata().tolist()
     [2.5, 2.5, 0.75]
     """
-    ax, results = new_axes(ax), of_one_objective(results)
+    ax, results = new_axes(ax), of_one_output(results)
     groups = _labelled_runs(results, labels)
     sign = sign_of(groups[0][1][0]) if groups else 1.0
     for i, (label, runs) in enumerate(groups):

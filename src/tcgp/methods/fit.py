@@ -271,12 +271,13 @@ def fit_for_comparison(
     y: FloatArray,
     method: str,
     bounds: FloatArray,
+    rng: RandomState,
     state: Mapping[str, Any] | None,
     level: float | None,
     options: Mapping[str, Any],
 ) -> Model:
     """The model of a single method; it keeps the lengthscales of ``state`` until the data have grown by a quarter."""
-    return _fit(X, y, method, bounds, None, state, level, options, kept_for=COLD_FIT_GROWTH)
+    return _fit(X, y, method, bounds, rng, state, level, options, kept_for=COLD_FIT_GROWTH)
 
 
 def _fit(

@@ -212,23 +212,14 @@ class Members:
             options = member_options(self.method, member, self.options)
             state, box = self.last_state(number, before=n), np.tile([0.0, 1.0], (X.shape[1], 1))
             seen = compress(y, y, above(level, 0.0, y)) if member.compressed else y
+            rng = np.random.default_rng(seed)
             with _each_warning_once(self._warned):
                 if proposes:
-                    model = fit_model(
-                        X,
-                        seen,
-                        member.method,
-                        bounds=box,
-                        rng=np.random.default_rng(seed),
-                        state=state,
-                        level=level,
-                        noise=sd is not None,
-                        sd=sd,
-                        **options,
-                    )
+                    given = {"state": state, "level": level, "noise": sd is not None, "sd": sd, **options}
+                    model = fit_model(X, seen, member.method, bounds=box, rng=rng, **given)
                 else:
-                    model = fit_for_comparison(X, seen, member.method, box, state, level, options)
-            self._latest[number] = (n, model, proposes)
+                    model = fit_for_comparison(X, seen, member.method, box, rng, state, level, options)
+            self._latest[number] = (n, model, proposes or model.n_selected == len(y))
         return model
 
     def last_state(self, number: int, before: int) -> State | None:

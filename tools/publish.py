@@ -99,7 +99,7 @@ def _try(version: str, index: str | None) -> None:
             if time.monotonic() > end:
                 raise SystemExit(f"tcgp {version} is uploaded, and cannot be installed by name")
             time.sleep(10.0)
-        _run(python, "-I", str(ROOT / "tools/smoke.py"), "plot", cwd=folder)
+        _run(python, "-I", str(ROOT / "tools/smoke.py"), "core", "plot", cwd=folder)
         _run(str(Path(folder) / "bin/tcgp"), "demo", "--seeds", "1", "--n-evals", "25", cwd=folder)
 
 

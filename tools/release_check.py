@@ -74,7 +74,7 @@ def _try(python: str, requirements: list[str], extras: list[str]) -> str:
         subprocess.run([python, "-m", "venv", folder], check=True)
         fresh = str(Path(folder) / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
         pip = [fresh, "-I", "-m", "pip", "install", "--quiet", "--only-binary=:all:"]
-        for command in ([*pip, *requirements], [fresh, "-I", str(ROOT / "tools/smoke.py"), *extras]):
+        for command in ([*pip, *requirements], [fresh, "-I", str(ROOT / "tools/smoke.py"), "core", *extras]):
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
             if done.returncode:
                 if "No matching distribution found for numpy" in done.stderr:

@@ -1,6 +1,6 @@
-"""Smoke test of an installed tcgp and of the extras named, in a few seconds.
+"""Smoke test of an installed tcgp ("core", the default) and of the extras named, in a few seconds.
 
-python tools/smoke.py [plot] [experiments] [optuna] [botorch] [sklearn] [ax] [gest] [openmdao] [mcp] [coco]
+python tools/smoke.py [core] [plot] [experiments] [optuna] [botorch] [sklearn] [ax] [gest] [openmdao] [mcp] [coco]
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import tcgp
 
 
 def core() -> None:
-    assert Path(tcgp.__file__).is_relative_to(sys.prefix), f"not the installed package: {tcgp.__file__}"
     result = tcgp.minimize(bowl, [(0.0, 1.0)] * 2, n_evals=15, rng=0)
     assert result.nfev == 15
     assert result.fun < 0.05
@@ -149,7 +148,8 @@ def bowl(x: np.ndarray) -> float:
     return float(((x - 0.3) ** 2).sum())
 
 
-EXTRAS = {
+TESTS = {
+    "core": core,
     "plot": plot,
     "experiments": experiments,
     "optuna": optuna,
@@ -163,6 +163,6 @@ EXTRAS = {
 }
 
 if __name__ == "__main__":
-    core()
-    for name in sys.argv[1:]:
-        EXTRAS[name]()
+    assert Path(tcgp.__file__).is_relative_to(sys.prefix), f"not the installed package: {tcgp.__file__}"
+    for name in sys.argv[1:] or ["core"]:
+        TESTS[name]()

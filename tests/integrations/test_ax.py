@@ -126,12 +126,12 @@ def test_parameters_of_all_kinds_are_proposed_as_ax_wants_them():
         )
 
     client, _ = _client(parameters, n_initial=15)
-    asked = _run(client, objective, 40)
+    asked = _run(client, objective, 28)
     space = client._experiment.search_space
     assert all(space.check_membership(values, raise_error=True) for values in asked)
     assert all(type(values["depth"]) is int and type(values["flag"]) is bool for values in asked)
     assert {values["fixed"] for values in asked} == {"only"}
-    assert _distinct(asked) == 40
+    assert _distinct(asked) == 28
     best = min(asked, key=objective)
     assert best["kind"] == "b"
     assert objective(best) < 1.0
@@ -245,8 +245,8 @@ def _sum(values):
 
 def test_parameter_constraints_are_never_violated():
     client, _ = _client(constraints=["x + y <= -1.5", "x - 2*y <= 4"])
-    asked = _run(client, _bowl, 20)
-    assert _distinct(asked) == 20
+    asked = _run(client, _bowl, 14)
+    assert _distinct(asked) == 14
     assert all(_sum(values) <= -1.5 and values["x"] - 2 * values["y"] <= 4 for values in asked)
     assert min(map(_bowl, asked)) == pytest.approx(2.0, abs=1e-2)  # at (0, -1.5)
     design = np.array([list(values.values()) for values in asked[:6]])
@@ -262,10 +262,10 @@ def test_parameter_constraints_on_steps_and_integers_are_never_violated():
     ]
     constraints = ["8*share + count <= 6", "count + x <= 8", "size - 2*x <= 0"]
     client, _ = _client(parameters, constraints=constraints)
-    asked = _run(client, lambda v: -v["share"] - v["count"] - v["size"] + 0.1 * v["x"], 20)
+    asked = _run(client, lambda v: -v["share"] - v["count"] - v["size"] + 0.1 * v["x"], 13)
     space = client._experiment.search_space
     assert all(space.check_membership(values, raise_error=True) for values in asked)
-    assert _distinct(asked) == 20
+    assert _distinct(asked) == 13
 
 
 def test_constraints_on_steps_of_any_size_are_those_of_ax():

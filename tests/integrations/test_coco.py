@@ -70,8 +70,8 @@ def test_several_objectives_are_refused(coco_problem):
 
 def test_constraints_of_coco_are_learned(coco_problem):
     problem = coco_problem("bbob-constrained", function=2)  # a sphere with three constraints
-    result = coco.solve(problem, 30, rng=0, n_initial=8, method="tcgp")
-    assert result.nfev == problem.evaluations == problem.evaluations_constraints == 30
+    result = coco.solve(problem, 24, rng=0, n_initial=8, method="tcgp")
+    assert result.nfev == problem.evaluations == problem.evaluations_constraints == 24
     assert result.success
     assert max(problem.constraint(np.array(result.x))) <= 0.0
     assert result.fun == pytest.approx(-2024.807, abs=0.1)  # COCO's optimum

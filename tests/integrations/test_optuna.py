@@ -189,9 +189,9 @@ def test_reseeding_changes_the_points():
 
 def test_a_study_stopped_and_resumed_repeats_an_uninterrupted_one(tmp_path):
     whole = _study()
-    whole.optimize(_bowl, n_trials=14)
+    whole.optimize(_bowl, n_trials=10)
     address = f"sqlite:///{tmp_path}/study.db"
-    for n_trials in (9, 5):
+    for n_trials in (7, 3):
         sampler = TailCalibratedSampler(seed=0, n_startup_trials=5)
         study = optuna.create_study(storage=address, study_name="s", sampler=sampler, load_if_exists=True)
         study.optimize(_bowl, n_trials=n_trials)
@@ -406,9 +406,9 @@ def test_constrained_proposal_is_that_of_the_optimizer_told_the_same():
 
 def test_a_constrained_study_stopped_and_resumed_repeats_an_uninterrupted_one(tmp_path):
     whole = _constrained()
-    whole.optimize(_bowl, n_trials=15)
+    whole.optimize(_bowl, n_trials=12)
     address = f"sqlite:///{tmp_path}/study.db"
-    for n_trials in (11, 4):
+    for n_trials in (10, 2):
         sampler = TailCalibratedSampler(seed=0, n_startup_trials=8, constraints_func=_outside)
         study = optuna.create_study(storage=address, study_name="s", sampler=sampler, load_if_exists=True)
         study.optimize(_bowl, n_trials=n_trials)
@@ -752,7 +752,7 @@ def test_a_worker_that_always_comes_late_does_not_repeat_a_point(monkeypatch):
 
     def propose(sampler, study, parameters, others, seed):
         proposal, state = original(sampler, study, parameters, others, seed)
-        if len(taken) < 30:  # others are there first
+        if len(taken) < 12:  # others are there first
             (i,) = proposal.x
             taken.append(i)
             rival = create_trial(params={"i": i}, distributions=study.trials[0].distributions, value=1.0)
@@ -762,7 +762,7 @@ def test_a_worker_that_always_comes_late_does_not_repeat_a_point(monkeypatch):
     late = study.ask()
     monkeypatch.setattr(TailCalibratedSampler, "propose_point", propose)
     assert late.suggest_int("i", 0, 99) not in taken
-    assert len(set(taken)) == 30
+    assert len(set(taken)) == 12
 
 
 def test_a_worker_killed_while_choosing_does_not_block_the_others(monkeypatch):

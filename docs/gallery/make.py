@@ -84,6 +84,26 @@ def beam(names: dict[str, Any]) -> Figure:
     return axes[0].figure
 
 
+def front(names: dict[str, Any]) -> Figure:
+    result = names["result"]
+    ax = new_axes()
+    mass, sag = result.func_vals.T
+    on = [point.index for point in result.front]
+    ok = result.feasible
+    ax.plot(mass[~ok], sag[~ok], "D", color=GREY, markersize=4, label="violates the limit")
+    ax.plot(mass[ok], sag[ok], "o", color=BLUE, markersize=4, label="satisfies it")
+    ax.step(mass[on], sag[on], where="post", color=RED, linewidth=1.0)
+    ax.plot(mass[on], sag[on], "o", color=RED, markersize=5, label="front")
+    knee = result.knee().index
+    ax.plot(mass[knee], sag[knee], "*", color=RED, markersize=13, label="knee")
+    ax.set(xlabel="mass, kg", ylabel="sag, mm", yscale="log")
+    ax.yaxis.set_major_formatter(ScalarFormatter())
+    ax.yaxis.set_minor_formatter(NullFormatter())
+    ax.set_yticks([0.5, 1, 2, 4, 8])
+    ax.legend()
+    return ax.figure
+
+
 def yield_(names: dict[str, Any]) -> Figure:
     ax = new_axes()
     draw_convergence(ax, names["result"].func_vals, 12, largest=True)
@@ -231,6 +251,7 @@ def shell(names: dict[str, Any]) -> Figure:
 
 PICTURES: dict[str, Callable[[dict[str, Any]], Figure]] = {
     "beam": beam,
+    "front": front,
     "yield": yield_,
     "controller": controller,
     "hyperparameters": hyperparameters,

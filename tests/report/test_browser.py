@@ -143,6 +143,8 @@ def test_weights_and_limits_choose_a_point_of_the_front(
     page = open_page(path, viewport={"width": width, "height": 800}, color_scheme=scheme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert chosen(page) == result.knee().index
+    ends = page.locator("svg[data-chart=front] text.name").all_text_contents()
+    assert [text.split()[:1] for text in ends] == [["least"], ["most"]]
     weights, limits = page.locator("input.weight"), page.locator("input.limit")
     weights.nth(0).fill("100")
     assert chosen(page) == result.choose({"mass": 100, HOSTILE: 50}).index

@@ -32,7 +32,9 @@
   }
   function canvas(parent, chart, label, width, height) {
     const figure = add(parent, "figure");
-    return draw(figure, "svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label, "data-chart": chart });
+    const svg = draw(figure, "svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label, "data-chart": chart });
+    svg.style.maxWidth = `${width}px`;  // letters are no larger than those of the text
+    return svg;
   }
   const cut = (text, n) => (text.length > n ? text.slice(0, n - 1) + "…" : text);
   function number(v, digits) {
@@ -329,6 +331,7 @@
       const slider = (kind, text, value) => {
         const label = add(cell, "label", "", text), input = add(label, "input", kind);
         Object.assign(input, { type: "range", min: 0, max: 100, step: 1, value });
+        if (text === "at most ") input.dir = "rtl";  // large values are on the right, whichever are good
         add(label, "output");
         input.addEventListener("input", () => { memory.weights = sliders.map((s) => Number(s.weight.value)); memory.limits = sliders.map((s) => Number(s.limit.value)); remember(); update(); });
         return input;
@@ -383,8 +386,8 @@
       const box = { left: 64, right: width - 12, top: 24, bottom: height - 42 };
       // A few points far away would squeeze the front: the view goes from it to what lies near.
       const view = (goal, from, to) => {
-        const [low, high] = spread(F.on.map((i) => goal.values[i])), reach = 1.2 * (high - low), all = spread(goal.values, 0.04);
-        return linear(Math.max(all[0], low - reach), Math.min(all[1], high + reach), from, to, 5);
+        const [low, high] = spread(F.on.map((i) => goal.values[i])), reach = 0.5 * (high - low), [least, most] = spread(goal.values);
+        return linear(...spread([Math.max(least, low - reach), Math.min(most, high + reach)], 0.05), from, to, 5);
       };
       const x = view(a, box.left, box.right), y = view(b, box.bottom, box.top);
       frame(svg, box, x, y, { xlabel: cut(a.name, 40), ylabel: cut(b.name, 40) });
@@ -400,6 +403,11 @@
         else dot(plot, i, px, py, 3);
         if (px >= box.left - 8 && px <= box.right + 8 && py >= box.top - 12 && py <= box.bottom + 8) points.push({ x: px, y: py, lines: () => describe(i) });
       });
+      if (two) for (const goal of [a, b]) {
+        const end = F.on.find((i) => goal.values[i] === best(goal)), right = x.at(a.values[end]) > (box.left + box.right) / 2;
+        const place = { x: x.at(a.values[end]) + (right ? -8 : 10), y: y.at(b.values[end]) - 9, "text-anchor": right ? "end" : "start", class: "name" };
+        draw(svg, "text", place, `${goal.maximize ? "most" : "least"} ${cut(goal.name, 24)}`);
+      }
       const mark = draw(plot, "polygon", { class: "star" });
       hover(svg, points);
       return { svg, x, y, a, b, mark };
@@ -410,7 +418,7 @@
       const box = { left: 64, right: width - 12, top: 24, bottom: height - 42 };
       const x = linear(0, Math.max(N + 1, D.state.n_evals || 0), box.left, box.right, width / 110), y = linear(0, 1.04, box.bottom, box.top, 3);
       x.ticks = x.ticks.filter(Number.isInteger);
-      frame(svg, box, x, y, { xlabel: "evaluations", ylabel: "share of the present volume" });
+      frame(svg, box, x, y, { xlabel: "evaluations", ylabel: "volume dominated by the front, as a share of the present one" });
       draw(svg, "path", { d: path(F.volume.map((_, i) => i + 1), F.volume, x, y, true), class: "line m" });
     }
     legend(section, [[disc("point front"), "front"], [disc("point design"), "initial design or given"], [disc("point"), "chosen by the model"], ...(limited ? [[rhomb("point infeasible"), "violates a constraint"]] : []), [asterisk, "the chosen one"]]);
@@ -479,7 +487,7 @@
       hover(svg, points);
       brush(svg, box, x, y, (zoom) => { memory.zoom = zoom; remember(); render(); });
       svg.addEventListener("dblclick", () => { memory.zoom = null; remember(); render(); });
-      legend(holder, [[stroke("m"), "best so far"], [disc("point design"), "initial design or given"], [disc("point"), "chosen by the model"], ...(limited ? [[rhomb("point infeasible"), "violates a constraint (hollow: initial design)"]] : []), [asterisk, "best"], [mark, "failed (at the upper edge)"]]);
+      legend(holder, [[stroke("m"), "best so far"], [disc("point design"), "initial design or given"], [disc("point"), "chosen by the model"], ...(limited ? [[rhomb("point infeasible"), "violates a constraint (hollow: initial design)"]] : []), [asterisk, "best"], ...(failed ? [[mark, "failed (at the upper edge)"]] : [])]);
     }
     redraw(render);
   }
@@ -587,7 +595,7 @@
       svg.addEventListener("pointerdown", move);
       svg.addEventListener("pointerleave", leave);
       const thread = (kind) => (s) => { draw(s, "path", { d: "M1 6H23", class: "thread " + kind }).style.strokeWidth = 2; };
-      legend(holder, [[stroke("m"), F ? centreName : "best"], ...(limited ? [[thread("infeasible"), "violates a constraint"]] : []), [thread("failed"), "failed (no value)"]]);
+      legend(holder, [[stroke("m"), F ? centreName : "best"], ...(limited ? [[thread("infeasible"), "violates a constraint"]] : []), ...(failed ? [[thread("failed"), "failed (no value)"]] : [])]);
     });
   }
   function distance2(q, a, b) {
@@ -884,9 +892,10 @@
       };
       const x = scale(a, box.left, box.right, width / 110), y = scale(b, box.bottom, box.top, 5), points = [];
       frame(svg, box, x, y, { xlabel: cut(a.name, 60), ylabel: cut(b.name, 60) });
+      let bounds = 0;
       for (const c of C) {
-        if (c.text.startsWith(a.name + " ") && c.bound > x.low && c.bound < x.high) draw(svg, "line", { x1: x.at(c.bound), x2: x.at(c.bound), y1: box.top, y2: box.bottom, class: "bound" });
-        if (c.text.startsWith(b.name + " ") && c.bound > y.low && c.bound < y.high) draw(svg, "line", { x1: box.left, x2: box.right, y1: y.at(c.bound), y2: y.at(c.bound), class: "bound" });
+        if (c.text.startsWith(a.name + " ") && c.bound > x.low && c.bound < x.high) draw(svg, "line", { x1: x.at(c.bound), x2: x.at(c.bound), y1: box.top, y2: box.bottom, class: "bound" }), bounds++;
+        if (c.text.startsWith(b.name + " ") && c.bound > y.low && c.bound < y.high) draw(svg, "line", { x1: box.left, x2: box.right, y1: y.at(c.bound), y2: y.at(c.bound), class: "bound" }), bounds++;
       }
       for (const i of [...kept].reverse()) {
         const [v, w] = [a.of(i), b.of(i)];
@@ -898,7 +907,7 @@
         points.push({ x: px, y: py, lines: () => describe(i) });
       }
       hover(svg, points);
-      legend(holder, [[disc("point"), limited ? "satisfies all constraints (hollow: initial design)" : "evaluation (hollow: initial design)"], ...(limited ? [[rhomb("point infeasible"), "violates one"], [stroke("bound"), "limit"]] : []), [asterisk, centreName]]);
+      legend(holder, [[disc("point"), limited ? "satisfies all constraints (hollow: initial design)" : "evaluation (hollow: initial design)"], ...(limited ? [[rhomb("point infeasible"), "violates one"]] : []), ...(bounds ? [[stroke("bound"), "limit"]] : []), [asterisk, centreName]]);
     }
     redraw(render);
   }
@@ -935,7 +944,7 @@
     const buttons = add(section, "div", "buttons"), holder = add(section, "div", "scroll"), ranks = Object.keys(I.orders);
     if (ranks.length > 1) add(buttons, "span", "soft", "ranked for");
     const made = ranks.map((rank) => {
-      const button = add(buttons, "button", "rank-" + rank, rank === "both" ? "both" : `the ${rank}`);
+      const button = add(buttons, "button", "rank-" + rank, rank === "both" ? "both" : rank === "objective" && F ? "the objectives" : `the ${rank}`);
       button.addEventListener("click", () => { memory.rank = rank; remember(); render(); });
       return button;
     });
@@ -1003,7 +1012,7 @@
     const holder = add(section, "div");
     redraw(() => {
       holder.textContent = "";
-      const width = Math.min(widthOf(section, 520), 640), height = 250, box = { left: 58, right: width - 10, top: 22, bottom: height - 40 };
+      const width = widthOf(section, 1100), height = 250, box = { left: 58, right: width - 10, top: 22, bottom: height - 40 };
       const svg = canvas(holder, "times", "Seconds of simulator and optimizer for each evaluation", width, height);
       const sums = both.map(([a, b]) => (a || 0) + (b || 0)), high = Math.max(...sums) || 1;
       const unit = high >= 7200 ? [3600, "h"] : high >= 180 ? [60, "min"] : high >= 0.2 ? [1, "s"] : [0.001, "ms"];

@@ -81,6 +81,24 @@ def rescues(directory: Path) -> list[Path]:
     return sorted(directory.glob("*.rescue-*"))
 
 
+def test_what_is_told_is_synced_before_tell_returns_and_several_points_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, sync, synced = tmp_path / "run.jsonl", os.fsync, []
+    with Optimizer(BOX, n_initial=10, rng=0, journal=path) as optimizer:
+
+        def record(fd: int) -> None:
+            sync(fd)
+            if os.path.samestat(os.fstat(fd), path.stat()):
+                synced.append((told(path), len(optimizer.evaluations)))
+
+        monkeypatch.setattr(os, "fsync", record)
+        optimizer.tell([0.1, 0.2], 1.0)
+        assert synced == [([1.0], 0)]  # in the file, and not yet in memory
+        optimizer.tell([[0.3, 0.4], [0.5, 0.6], [0.7, 0.8]], [2.0, 3.0, 4.0])
+        assert synced[1:] == [([1.0, 2.0, 3.0, 4.0], 1)]
+
+
 @changes
 def test_what_is_told_after_a_change_is_in_the_rescue_file_with_all_before_it(
     change: Callable[[Path], None], words: str, tmp_path: Path

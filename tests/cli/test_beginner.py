@@ -32,7 +32,7 @@ print(json.dumps(dict(design=dict(cost=(x - 0.7) ** 2 + (y - 0.6) ** 2 + 1.0))))
 
 TOP = 'timeout = 6\ninitial_design = "sobol"\nn_initial = 8\nworkers = 2'
 RETRIES = "\n[retries]\ndelay = 0\nexit_codes = [75]\n"
-BUDGET = 26
+BUDGET = 20
 
 
 class Beginner:

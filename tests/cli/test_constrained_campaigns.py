@@ -177,7 +177,7 @@ def test_a_dry_run_says_what_is_wanted_and_where_it_is_read(tmp_path, capsys):
 # ---- minimize ----
 
 # With 30 evaluations eight seeds of eight end below a mass of 0.3; with 14, half of them above 0.4.
-BUDGET = 30
+BUDGET = 20
 
 
 @pytest.fixture(scope="module")

@@ -133,7 +133,7 @@ def test_goals_that_make_no_sense_are_refused(tmp_path, goals, words):
 def limited(tmp_path_factory):
     folder = tmp_path_factory.mktemp("limited")
     goals = 'objective = "mass"\nconstraints = ["sag <= 2", "stress <= 20"]\noutputs = "json"'
-    spec = write_spec(folder, BAR, budget=16, top=goals, tables=TABLES)
+    spec = write_spec(folder, BAR, budget=12, top=goals, tables=TABLES)
     assert main(["minimize", str(spec), "--quiet", "--no-plots"]) == 0
     return spec
 

@@ -20,20 +20,20 @@ from tcgp.cli import main
 
 
 def test_minimize_finds_the_minimum_and_leaves_a_record(tmp_path):
-    path = write_spec(tmp_path, BOWL, budget=25)
+    path = write_spec(tmp_path, BOWL, budget=16)
     process = command("minimize", path)
     out, err = process.communicate()
     assert process.returncode == 0, err
     assert "Traceback" not in err
-    assert "25/25" in err
+    assert "16/16" in err
     folder = tmp_path / "spec.tcgp"
     tells = events(folder / "journal.jsonl", "tell")
-    assert len(tells) == 25
+    assert len(tells) == 16
     best = min(tells, key=lambda event: event["y"])
-    # A bowl of curvature 2 on the unit square: 19 steps of a smooth model end well within 1e-2 of the minimum.
+    # A bowl of curvature 2 on the unit square: 12 steps of a smooth model end well within 1e-2 of the minimum.
     assert best["x"] == pytest.approx([0.3, 0.6], abs=1e-2)
     assert f"best value   {best['y']!r}" in out
-    assert "25 succeeded, 0 failed" in out
+    assert "16 succeeded, 0 failed" in out
     for name in ("convergence.png", "run.png"):
         assert (folder / name).read_bytes().startswith(b"\x89PNG")
     for event in tells:

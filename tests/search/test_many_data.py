@@ -57,11 +57,14 @@ def test_of_many_data_told_at_once_a_part_decides_what_is_fitted_to_all(
     for module in (selection, members):
         monkeypatch.setattr(module, "SCAN_DATA", 40)
     sizes: list[int] = []
+    of_limits: list[int] = []
     fit = members.fit_model
 
-    def counted(X: np.ndarray, *args: object, **options: object) -> Model:
+    def counted(X: np.ndarray, y: np.ndarray, method: str, **options: object) -> Model:
         sizes.append(len(X))
-        return fit(X, *args, **options)
+        if method == "gp":
+            of_limits.append(len(X))
+        return fit(X, y, method, **options)
 
     monkeypatch.setattr(members, "fit_model", counted)
 
@@ -75,7 +78,10 @@ def test_of_many_data_told_at_once_a_part_decides_what_is_fitted_to_all(
         first = optimizer.ask()
         assert sizes.count(100) == 2  # one of the objective, one of the limit
         assert sizes.count(40) >= 4
-        optimizer.tell(first, outputs(first))
+        of_limits.clear()
+        beside = optimizer.ask()
+        assert of_limits == []  # nothing is compared again for the next point of a batch
+        optimizer.tell([first, beside], [outputs(first), outputs(beside)])
         second = optimizer.ask()
     lines = (tmp_path / "run.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "short.jsonl").write_text("".join(lines[:-1]))  # killed before the last proposal

@@ -104,11 +104,13 @@ class Surrogate:
         names = self._in_question(scales, n)
         rows = rows_to_compare(self.states, len(y), n)
         if len(names) > 1 and len(rows) < len(y):
-            trial = Surrogate(self.method, self.options, self.bound)
-            _, record = trial.fit(X[rows], y[rows], turn=turn, seed=seed, level=level, n=n)
-            assert record is not None  # there is no earlier fit
-            found += record.get("rivals", [])
-            names = [name for name in names if name == _scale_of(record["state"])] or ["plain"]
+            compared = [state for m, state in self.states if m == n]  # for another point of a batch
+            if not compared:
+                trial = Surrogate(self.method, self.options, self.bound)
+                trial.remember(trial.fit(X[rows], y[rows], turn=turn, seed=seed, level=level, n=n)[1])
+                compared = [state for _, state in trial.states]
+                found += compared[:-1]
+            names = [name for name in names if name == _scale_of(compared[-1])] or ["plain"]
         models, states, scores = {}, {}, {}
         values = merge_duplicates(X, y)[1]  # noise may have been looked for with repeats, which are equal
         for name in names:

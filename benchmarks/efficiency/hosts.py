@@ -1,12 +1,14 @@
 """Inside a host, how many evaluations does it take to come as far as with what the host ships?
 
-    python benchmarks/efficiency/hosts.py run [--seeds 5] [--hosts openmdao xopt sklearn]   (stop and repeat at will)
+    python benchmarks/efficiency/hosts.py run [--seeds 5] [--hosts openmdao gemseo xopt sklearn]   (resumes)
     python benchmarks/efficiency/hosts.py report
 
 - OpenMDAO: its Sellar problem with two constraints, our driver, and SciPy's COBYLA and differential evolution as
   OpenMDAO drives them, without derivatives. Ours and COBYLA start at the same uniform point of a seed; differential
   evolution takes no start. Each gets its usual budget (BUDGET). A violation of up to 1e-6 is feasible, as COBYLA ends
   on the boundary.
+- GEMSEO: its Power2 problem without the equality, our algorithm, and the COBYQA and the differential evolution of SciPy
+  as GEMSEO drives them. All start at the same uniform point of a seed.
 - Xopt: Branin's function, our generator, and Xopt's expected improvement and upper confidence bound with BoTorch, which
   begin with five random points of Xopt. 30 evaluations.
 - scikit-learn: penalty and kernel width of a kernel ridge regression of the diabetes data, by the mean squared error of
@@ -33,11 +35,19 @@ import numpy as np
 STORE = pathlib.Path(__file__).parent / "results" / "hosts.csv"
 COLUMNS = ("host", "problem", "method", "seed", "share", "runs")
 SHARES = (0.1, 0.01, 0.001)
-BUDGET = {"TailCalibratedDriver": 40, "COBYLA": 1000, "differential_evolution": 1000}
+BUDGET = {
+    "TailCalibratedDriver": 40,
+    "COBYLA": 1000,
+    "differential_evolution": 1000,
+    "TCGP": 40,
+    "COBYQA": 1000,
+    "DIFFERENTIAL_EVOLUTION": 1000,
+}
 N_XOPT, N_SEARCH = 30, 20
 FACTOR = 3  # of HalvingRandomSearchCV, in three rounds
 OPTIMA = {
     "openmdao": 3.18339395,  # the value in OpenMDAO's own test
+    "gemseo": 2.0 * 0.5 ** (2.0 / 3.0),
     "xopt": 0.39788736,
     "sklearn": 2888.95,  # the smallest of 14 x 14 points of a logarithmic grid
 }
@@ -81,6 +91,25 @@ def openmdao(method: str, seed: int) -> Progress:
     for case in cases:
         kept = max(case["con1"].item(), case["con2"].item()) <= TOLERANCE
         found.append(case["obj"].item() if kept else math.inf)
+    return list(enumerate(found, 1))
+
+
+def gemseo(method: str, seed: int) -> Progress:
+    """The objective after each evaluation; infinite where it is not feasible."""
+    from gemseo import execute_algo
+    from gemseo.problems.optimization.power_2 import Power2
+
+    problem = Power2()
+    problem.constraints = [c for c in problem.constraints if c.name != "eq"]
+    problem.design_space.set_current_value(np.random.default_rng(seed).uniform(-1.0, 1.0, 3))
+    settings = {"TCGP": {"rng": seed}, "DIFFERENTIAL_EVOLUTION": {"seed": seed}}.get(method, {})
+    quiet = {"log_problem": False, "enable_progress_bar": False}
+    execute_algo(problem, algo_name=method, max_iter=BUDGET[method], **quiet, **settings)
+    found = []
+    for outputs in problem.database.values():
+        known = all(name in outputs for name in ("pow2", *problem.constraints.get_names()))
+        kept = known and all(outputs[c.name].item() <= TOLERANCE for c in problem.constraints)
+        found.append(outputs["pow2"].item() if kept else math.inf)
     return list(enumerate(found, 1))
 
 
@@ -157,6 +186,7 @@ def sklearn(method: str, seed: int) -> Progress:
 
 HOSTS = {
     "openmdao": (openmdao, "sellar", ("TailCalibratedDriver", "COBYLA", "differential_evolution")),
+    "gemseo": (gemseo, "power2", ("TCGP", "COBYQA", "DIFFERENTIAL_EVOLUTION")),
     "xopt": (
         xopt,
         "branin",

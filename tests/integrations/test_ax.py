@@ -162,6 +162,7 @@ def test_failed_abandoned_and_stopped_trials_do_not_enter_the_model_and_are_not_
     assert min(map(_bowl, asked)) < 0.1
 
 
+@pytest.mark.filterwarnings("ignore:Passing `metric` to Objective is deprecated")
 def test_an_abandoned_arm_of_a_completed_batch_does_not_enter_the_model():
     """As in Ax's own nodes: whoever abandons an arm does not trust what was measured there."""
     x = RangeParameter("x", ParameterType.FLOAT, 0.0, 1.0)

@@ -318,6 +318,7 @@ def test_transforms_of_inputs_and_outcomes_change_only_units():
     assert b.threshold == pytest.approx(100.0 * a.threshold + 7.0)
 
 
+@pytest.mark.filterwarnings("ignore:The model inputs are of type torch.float32")
 @pytest.mark.parametrize(("unit", "dtype"), [(1e-6, torch.double), (1e-3, torch.float)])
 def test_small_units_change_neither_the_law_nor_the_acquisition(unit, dtype):
     """GPyTorch raises variances below 1e-10 (1e-6 in float32)."""
@@ -534,6 +535,7 @@ def test_samples_have_generalized_normal_marginals_and_the_dependence_of_the_gp(
     assert stats.spearmanr(r[:, 0], r[:, 1]).statistic == pytest.approx(expected, abs=0.05)
 
 
+@pytest.mark.filterwarnings("ignore:The model inputs are of type torch.float32")
 @pytest.mark.parametrize("dtype", [torch.double, torch.float])
 @pytest.mark.parametrize("unit", [1.0, 1e-3, 1e-5])
 def test_samples_keep_their_law_in_small_units(unit, dtype):

@@ -542,6 +542,7 @@ def test_a_good_point_is_repeated_before_all_others_have_been_tried():
     assert chosen.count(40) >= 8
 
 
+@pytest.mark.filterwarnings("ignore:PartialFixedSampler is experimental")
 def test_a_point_is_not_repeated_where_another_sampler_fixes_the_rest():
     def objective(trial):
         return trial.suggest_int("k", 0, 4) + len(trial.suggest_categorical("fixed", ["a", "bb"]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,10 +29,11 @@ def test_scrambled_points_are_scipys(dim: int, seed: int) -> None:
     np.testing.assert_array_equal(sobol(64, dim, scramble=np.random.default_rng(seed)), expected)
 
 
-def test_a_proposal_does_not_load_scipy_stats() -> None:
+def test_neither_a_proposal_nor_a_report_loads_scipy_stats(tmp_path: Path) -> None:
     script = (
         "import sys, tcgp\n"
-        "tcgp.minimize(lambda x: sum(x), [(0.0, 1.0)] * 2, n_evals=6, n_initial=4)\n"
+        "tcgp.minimize(lambda x: sum(x), [(0.0, 1.0)] * 2, n_evals=6, n_initial=4, report=sys.argv[1])\n"
         "assert 'scipy.stats' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", script], check=True)
+    subprocess.run([sys.executable, "-c", script, str(tmp_path / "run.html")], check=True)
+    assert '"importance":{' in (tmp_path / "run.html").read_text(encoding="utf-8")

@@ -405,7 +405,7 @@ def _draw(result: Result, journal: Path, *, force: bool, quiet: bool) -> None:
 
 
 def _figures(result: Result) -> Iterator[tuple[str, Figure]]:
-    from tcgp.plotting import plot_convergence
+    from tcgp.plotting import plot_convergence, plot_samples
 
     if "front" in result:
         yield "front.png", result.plot()
@@ -413,7 +413,7 @@ def _figures(result: Result) -> Iterator[tuple[str, Figure]]:
     figure = new_figure(6.0, 4.4)
     plot_convergence(result, ax=figure.subplots())
     yield "convergence.png", figure
-    yield "run.png", result.plot(parameters=_telling(result))
+    yield "run.png", plot_samples(result, parameters=_telling(result))
 
 
 def _telling(result: Result) -> list[int]:

@@ -29,6 +29,7 @@ __all__ = [
     "fit_to_run",
     "grid_size",
     "of_one_output",
+    "output_of",
     "partial_dependence",
     "plot_partial_dependence",
     "plot_samples",
@@ -155,6 +156,8 @@ class RunView:
         Positions on the axes: the values themselves, or the places of categorical choices.
     values : (n,) array
         Function values, NaN where the evaluation failed.
+    output : str
+        Their name, as a label.
     shown : list of int
         Parameters to show.
     names : list of str
@@ -171,6 +174,7 @@ class RunView:
 
     coordinates: FloatArray
     values: FloatArray
+    output: str
     shown: list[int]
     names: list[str]
     space: Space | None
@@ -201,8 +205,8 @@ class RunView:
         )
         if not shown:
             raise ValueError("parameters must name at least one parameter.")
-        known = values_of(result), shown, names, space, feasible_of(result), sign_of(result)
-        return cls(coordinates, *known, best_of(result))
+        known = shown, names, space, feasible_of(result), sign_of(result), best_of(result)
+        return cls(coordinates, values_of(result), output_of(result), *known)
 
 
 def best_of(run: Any) -> int | None:
@@ -251,7 +255,15 @@ def of_one_output(result: Any, output: str | None = None) -> Any:
         # A design is best by its objective, and no method is needed that predicts low values.
         best = {"best": None if several else best_of(result), "method": "gp"}
     shared = {"x_iters": result.x_iters, "feasible": result.feasible, "optimizer": result.optimizer}
-    return SimpleNamespace(func_vals=values, sign=sign, **shared, **best)
+    return SimpleNamespace(func_vals=values, sign=sign, output=name, **shared, **best)
+
+
+def output_of(run: Any) -> str:
+    """The name of the output whose values a run shows, or a word for it."""
+    if hasattr(run, "output"):
+        return label(run.output)
+    goals = getattr(getattr(getattr(run, "optimizer", None), "history", None), "goals", None)
+    return "value" if goals is None or goals.objective is None else label(goals.objectives[0].text)
 
 
 def sign_of(run: Any) -> float:
@@ -356,7 +368,7 @@ def draw_samples(figure: Any, view: RunView) -> None:
     """The pair plot of `plot_samples`, into a figure or a subfigure."""
     from matplotlib.lines import Line2D
 
-    axes = _pair_axes(figure, view, "value")
+    axes = _pair_axes(figure, view, view.output)
     order = np.arange(1, len(view.values) + 1)
     for (row, column), ax in axes.items():
         points = _scatter(ax, view, column, row, c=order, cmap=ORDER_MAP, s=14)

@@ -23,9 +23,6 @@ from tcgp.plotting._style import (
     new_figure,
     scale_values,
 )
-from tcgp.plotting._style import (
-    label as short_label,
-)
 from tcgp.plotting.fronts import plot_front
 from tcgp.plotting.pairs import (
     INFEASIBLE,
@@ -35,6 +32,7 @@ from tcgp.plotting.pairs import (
     feasible_of,
     grid_size,
     of_one_output,
+    output_of,
     sign_of,
     values_of,
 )
@@ -110,7 +108,7 @@ def plot_convergence(
         if getattr(results, "noise", 0.0):
             _draw_answer(ax, results, minimum, sign)
     difference = "best value − minimum" if sign > 0.0 else "maximum − best value"
-    ax.set(xlabel="evaluations", ylabel=f"best {_objective_of(results)}" if minimum is None else difference)
+    ax.set(xlabel="evaluations", ylabel=f"best {output_of(results)}" if minimum is None else difference)
     if minimum is not None:
         ax.set_yscale("log", nonpositive="mask")
     elif _is_run(results):
@@ -237,12 +235,6 @@ def _draw_answer(ax: Axes, run: Any, minimum: float | None, sign: float) -> None
         linestyle="",
         label="predicted best, with its 90 % interval",
     )
-
-
-def _objective_of(results: Any) -> str:
-    """The name of the output that a run optimizes, or a word for it."""
-    goals = getattr(getattr(getattr(results, "optimizer", None), "history", None), "goals", None)
-    return "value" if goals is None or goals.objective is None else short_label(goals.objectives[0].text)
 
 
 def _labelled_runs(results: Any, labels: Sequence[str] | None) -> list[tuple[str, list[Any]]]:

@@ -28,6 +28,27 @@ def test_the_journal_says_what_computed_its_points(tmp_path: Path) -> None:
     assert header["computing"] == computing()
 
 
+def test_the_blas_is_numpys_in_whatever_order_libraries_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the wheels of NumPy and SciPy the order changes from process to process."""
+    libraries = [
+        {
+            "user_api": "blas",
+            "internal_api": "openblas",
+            "version": "0.3.30",
+            "filepath": "/lib/scipy.libs/b.so",
+        },
+        {
+            "user_api": "blas",
+            "internal_api": "openblas",
+            "version": "0.3.31",
+            "filepath": "/lib/numpy.libs/a.so",
+        },
+    ]
+    for found in (libraries, libraries[::-1]):
+        monkeypatch.setattr("tcgp.record.computing.threadpool_info", lambda found=found: found)
+        assert computing.__wrapped__()["blas"] == "openblas 0.3.31"
+
+
 def test_a_resume_elsewhere_says_in_one_line_that_points_may_differ(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -24,9 +24,9 @@ def computing() -> dict[str, str]:
     >>> list(computing())
     ['numpy', 'scipy', 'blas']
     """
-    blas: dict[str, str] = next(
-        (library for library in threadpool_info() if library["user_api"] == "blas"), {}
-    )
+    loaded = [library for library in threadpool_info() if library["user_api"] == "blas"]
+    # The wheels of SciPy have a BLAS of their own, and which comes first changes from process to process.
+    blas: dict[str, str] = min(loaded, key=lambda library: "numpy" not in library["filepath"], default={})
     words = [blas.get(key) for key in ("internal_api", "version", "architecture")]
     return {
         "numpy": version("numpy"),

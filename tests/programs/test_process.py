@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 
 import pytest
@@ -283,6 +284,19 @@ def test_a_supervisor_that_has_written_its_last_note_and_not_exited_yet_runs_no_
         assert process.is_running(tmp_path / "notes")
         print(json.dumps(facts | {"code": 0}), file=notes, flush=True)
         assert not process.is_running(tmp_path / "notes")
+
+
+def test_a_supervisor_that_takes_long_to_start_its_program_is_waited_for(tmp_path, monkeypatch):
+    import fcntl
+
+    monkeypatch.setattr(process, "LONGEST_FAREWELL", 0.0)
+    facts = {"pid": os.getpid(), "started": 0.0, "command": ["true"]}
+    with (tmp_path / "notes").open("w") as notes, ThreadPoolExecutor() as pool:
+        fcntl.flock(notes, fcntl.LOCK_EX)
+        adopted = pool.submit(process.adopt, ["true"], tmp_path / "notes")
+        assert not wait([adopted], 0.1).done
+        print(json.dumps(facts), file=notes, flush=True)
+        assert adopted.result(60.0).command == ["true"]
 
 
 def test_a_run_whose_supervisor_died_without_a_word_is_not_adopted(orphan, tmp_path):

@@ -114,20 +114,17 @@ def _settle(notes: Path) -> None:
     import fcntl
 
     given_up = b"given up before it began\n"
-    with (
-        contextlib.suppress(FileExistsError),
-        notes.open("xb") as file,
-    ):  # a later supervisor finds it and gives up
-        file.write(given_up)
+    with contextlib.suppress(FileExistsError), notes.open("xb") as file:
+        file.write(given_up)  # a later supervisor finds it and gives up
     end = time.monotonic() + LONGEST_FAREWELL
     with notes.open("ab") as file:
         while not os.fstat(file.fileno()).st_size:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except (
-                OSError
-            ):  # a supervisor is alive, or nobody knows: its first line will say that the program runs
-                if time.monotonic() < end:
+            except OSError as error:
+                # A supervisor is alive, and its first line will say that the program runs, however long the start
+                # takes; without locks nobody knows, but there its first line comes before the start.
+                if isinstance(error, BlockingIOError) or time.monotonic() < end:
                     time.sleep(0.005)
                     continue
             if not os.fstat(file.fileno()).st_size:

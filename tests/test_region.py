@@ -6,6 +6,7 @@ import math
 import re
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,8 +14,8 @@ from scipy import stats
 from scipy.optimize import LinearConstraint, NonlinearConstraint
 from scipy.spatial.distance import cdist
 
-from tcgp import Categorical, Integer, Real, Space
-from tcgp.expressions import parse_constraint
+from tcgp import Categorical, Integer, Optimizer, Real, Space
+from tcgp.expressions import Expression, parse_constraint
 from tcgp.region import EmptyRegionError, Region, parameter_names
 from tcgp.region.region import spread_evenly
 
@@ -405,6 +406,23 @@ def test_the_closest_point_is_told() -> None:
     assert float(found[1]) == pytest.approx(0.3, abs=0.05)
     assert float(found[2]) == pytest.approx(0.0, abs=0.05)
     assert float(found[3]) == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.mark.parametrize("term", ["x1", "x0 * x1"])
+def test_a_constraint_of_thousands_of_terms_is_evaluated_a_few_times_for_the_first_point(
+    term: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n = 1 + 16_000 // len(f" + {term}")
+    evaluated: list[int] = []
+    run = Expression._run
+
+    def counted(self: Expression, values: Any, wrt: Any) -> Any:
+        evaluated.append(len(self.program))
+        return run(self, values, wrt)
+
+    monkeypatch.setattr(Expression, "_run", counted)
+    Optimizer(SQUARE, rng=0, constraints=[f"{' + '.join(n * [term])} <= {n // 2}"]).ask()
+    assert sum(length > n for length in evaluated) < 20  # each takes a tenth of a second
 
 
 def test_rejection_needs_no_scipy() -> None:

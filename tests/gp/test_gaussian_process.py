@@ -87,6 +87,16 @@ def test_interpolates_the_data_with_zero_sd():
     assert sd.max() < 1e-5 * np.sqrt(gp.variance_)
 
 
+@pytest.mark.parametrize("gap", [1e-5, 1e-6, 1e-7, 1e-8])
+@pytest.mark.parametrize("n", [0, 12])
+def test_two_values_close_together_are_interpolated_at_any_distance(n, gap):
+    X = np.append(np.random.default_rng(0).random(n), [0.3, 0.3 + gap])[:, None]
+    y = np.sin(6.0 * X[:, 0])
+    mean, _ = GaussianProcess().fit(X, y, bounds=[(0, 1)]).predict(X)
+    # Of two values alone the scale is their difference.
+    np.testing.assert_allclose(mean, y, rtol=0.0, atol=1e-6 * y.std())
+
+
 @pytest.mark.parametrize(("factor", "shift"), [(1e6, -3e7), (1e-9, 0.0)])
 @pytest.mark.parametrize("name", ["hartmann6", "goldstein-price", "ackley4"])
 def test_predictions_follow_the_units_of_y(name, factor, shift):

@@ -391,9 +391,52 @@ def test_both_kinds_of_constraints_survive_storage(tmp_path):
     )  # ten decimals of the data are kept, and both lie at the limit
 
 
+def _two(values):
+    """A distance to be kept short, and the negative of another: the front is the line between both points."""
+    loss = _bowl(values)
+    return {"loss": loss, "gain": -((values["x"] + 1.0) ** 2) - (values["y"] + 0.5) ** 2}
+
+
+def _run_two(client, n, noise=None):
+    rng = np.random.default_rng(0)
+    for _ in range(n):
+        for index, values in client.get_next_trials(max_trials=1).items():
+            data = _two(values)
+            if noise:
+                data = {name: (v + noise * rng.standard_normal(), noise) for name, v in data.items()}
+            client.complete_trial(index, raw_data=data)
+
+
+def test_several_objectives_are_a_front_up_to_the_thresholds():
+    client, node = _client(objective="-loss, gain", outcomes=["loss <= 1.5", "gain >= -3.0"])
+    _run_two(client, 18)
+    points = [e.x for e in node.evaluations]
+    assert node.evaluations[0].outputs == {
+        "objective0": pytest.approx(_bowl(dict(zip("xy", points[0], strict=True)))),
+        "objective1": pytest.approx(-_two(dict(zip("xy", points[0], strict=True)))["gain"]),
+    }
+    found = np.array([list(_two(dict(zip("xy", x, strict=True))).values()) for x in points[6:]])
+    inside = (found[:, 0] < 1.5) & (found[:, 1] > -3.0)
+    assert inside.sum() >= 8  # without the thresholds there are five
+    front = client.get_pareto_frontier(use_model_predictions=False)
+    assert len(front) >= 6
+
+
+def test_several_noisy_objectives_have_standard_errors_of_their_own():
+    client, node = _client(objective="-loss, gain", outcomes=["loss <= 1.5"], noise=True)
+    _run_two(client, 9, noise=0.2)
+    assert {(e.outputs["objective0_sd"], e.outputs["objective1_sd"]) for e in node.evaluations} == {
+        (0.2, 0.2)
+    }
+    assert node.trace[-1]["noise"] == pytest.approx(0.2)
+
+
 def test_what_cannot_be_handled_is_refused_with_a_sentence():
-    client, _ = _client(objective="gain, -loss")
-    with pytest.raises(UnsupportedError, match="optimizes one metric"):
+    client, _ = _client(objective="gain - loss")
+    with pytest.raises(UnsupportedError, match="no sums of them"):
+        client.get_next_trials(max_trials=1)
+    client, _ = _client(objective="a, b", outcomes=["a >= 0.9 * baseline"])
+    with pytest.raises(UnsupportedError, match="relative to a baseline"):
         client.get_next_trials(max_trials=1)
     client, _ = _client(outcomes=["total <= 0.9 * baseline"])
     with pytest.raises(UnsupportedError, match="no outcome constraints relative to a baseline"):

@@ -62,10 +62,28 @@ def test_integers_of_a_mixed_suite_stay_integers(coco_problem):
     assert len({tuple(x) for x in result.x_iters}) == 20
 
 
-def test_several_objectives_are_refused(coco_problem):
-    problem = coco_problem("bbob-biobj")
-    with pytest.raises(ValueError, match="2 objectives"):
-        coco.solve(problem, 10)
+def test_two_objectives_are_a_front_that_coco_logs(cocoex, coco_problem, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    log, differences = tmp_path / "log.csv", {}
+    for name in ("tcgp", "random"):
+        problem = coco_problem("bbob-biobj")  # two spheres
+        problem.observe_with(cocoex.Observer("bbob-biobj", f"result_folder: {name}"))
+        if name == "tcgp":
+            result = coco.solve(problem, 20, rng=0, log=log)
+            nadir = problem.largest_fvalues_of_interest
+        else:
+            rng = np.random.default_rng(0)
+            for _ in range(20):
+                problem(rng.uniform(problem.lower_bounds, problem.upper_bounds))
+        problem.free()
+        (indicator,) = (tmp_path / "exdata" / name).rglob("*_hyp.tdat")
+        differences[name] = float(indicator.read_text().split()[-1])  # COCO's, at the end of the run
+    assert result.nfev == 20
+    assert (result.optimizer.history.data.reference == nadir).all()
+    assert differences["tcgp"] < 0.2 < differences["random"]
+    with log.open() as file:
+        rows = [[float(value) for value in row["value"].split()] for row in csv.DictReader(file)]
+    assert rows == [[e.outputs["value0"], e.outputs["value1"]] for e in result.optimizer.evaluations]
 
 
 def test_constraints_of_coco_are_learned(coco_problem):

@@ -96,6 +96,9 @@ class TailCalibratedNode(ExternalGenerationNode):
     and the criterion is weighted by the probability that all of them hold. A completed trial without the metrics of a
     constraint is used for the objective, but is not considered feasible.
 
+    With two to four objectives, trials gain most for the volume that Ax's Pareto frontier dominates, up to the
+    objective thresholds where there are any.
+
     Examples
     --------
     >>> from ax import Client, RangeParameterConfig
@@ -152,7 +155,8 @@ class TailCalibratedNode(ExternalGenerationNode):
         self.state = state
         self.trace = list(trace or [])
         self._parameters: AxParameters | None = None
-        self._n_limits = 0
+        self._n_limits, self._n_objectives = 0, 1
+        self._reference: dict[str, float] | None = None
         self.evaluations: list[Evaluation] = []
         self._unanswered: list[Point] = []
         given = {} if options is None else options
@@ -180,7 +184,7 @@ class TailCalibratedNode(ExternalGenerationNode):
 
     def update_generator_state(self, experiment: Experiment, data: Data) -> None:
         """Read the experiment: evaluated points, failures, and points without a value (yet)."""
-        sign, metric = _objective(experiment)
+        signs = _signs(experiment)
         limits = _limits(experiment)
         parameters = AxParameters(experiment.search_space)
         means: dict[tuple[int, str], dict[str, float]] = {}
@@ -195,14 +199,22 @@ class TailCalibratedNode(ExternalGenerationNode):
                 outcomes = means.get((index, arm.name), {})
                 if trial.status.is_failed:
                     trials.add(arm.parameters, Status.FAILED, reason="the trial failed")
-                elif trial.status.is_completed and metric in outcomes and arm.name not in abandoned:
+                elif (
+                    trial.status.is_completed
+                    and signs.keys() <= outcomes.keys()
+                    and arm.name not in abandoned
+                ):
+                    values = tuple(sign * outcomes[metric] for metric, sign in signs.items())
                     excesses = [_excess(limit, outcomes) for limit in limits]
-                    sem = errors[index, arm.name]
-                    sd = [sem[metric], *(_error(limit, sem) for limit in limits)] if self.noise else ()
-                    trials.add(arm.parameters, Status.DONE, sign * outcomes[metric], excesses, sd=sd)
+                    sem, sd = errors[index, arm.name], []
+                    if self.noise:
+                        sd = [*(sem[metric] for metric in signs), *(_error(limit, sem) for limit in limits)]
+                    y = values if len(values) > 1 else values[0]
+                    trials.add(arm.parameters, Status.DONE, y, excesses, sd=sd)
                 else:
                     trials.add(arm.parameters, Status.PENDING)
         self._parameters, self._n_limits = parameters, len(limits)
+        self._n_objectives, self._reference = len(signs), _reference(experiment, signs)
         self.evaluations, self._unanswered = trials.evaluations, trials.pending
 
     def get_next_candidate(self, pending_parameters: list[TParameterization]) -> TParameterization:
@@ -224,6 +236,7 @@ class TailCalibratedNode(ExternalGenerationNode):
             "epsilon": self.epsilon,
             "options": self.options,
             "noise": self.noise,
+            "reference": self._reference,
         }
         try:
             proposal, state = ask(
@@ -234,6 +247,7 @@ class TailCalibratedNode(ExternalGenerationNode):
                 state=self.state,
                 settings=settings,
                 n_limits=self._n_limits,
+                n_objectives=self._n_objectives,
                 known=parameters.constraints,
             )
         except SpaceExhausted as error:
@@ -371,21 +385,35 @@ def _formula(parameter: Parameter, name: str) -> str:
     return " + ".join([repr(float(parameter.values[0])), *terms])
 
 
-def _objective(experiment: Experiment) -> tuple[float, str]:
-    """Return the sign that turns the objective into one to minimize, and the name of its metric."""
+def _signs(experiment: Experiment) -> dict[str, float]:
+    """Return the signs that turn objectives into ones to minimize, by the names of their metrics."""
     config = experiment.optimization_config
     if config is None:
         raise UnsupportedError("the experiment has no optimization config: set an objective first")
-    if not config.objective.is_single_objective:
+    names, weights = config.objective.metric_names, config.objective.metric_weights
+    if len(names) > 1 + config.objective.expression.count(","):
         raise UnsupportedError(
-            f"TailCalibratedNode optimizes one metric, got the objective {config.objective.expression!r}"
+            "TailCalibratedNode optimizes one metric or several, and no sums of them, got the objective "
+            f"{config.objective.expression!r}"
         )
-    return (1.0 if config.objective.minimize else -1.0), config.objective.metric_names[0]
+    return {name: -math.copysign(1.0, weight) for name, (_, weight) in zip(names, weights, strict=True)}
+
+
+def _reference(experiment: Experiment, signs: Mapping[str, float]) -> dict[str, float] | None:
+    """Return the objective thresholds, of values to be minimized; None if there are none."""
+    thresholds = _absolute(experiment.optimization_config.objective_thresholds)
+    bounds = {threshold.metric_names[0]: float(threshold.bound) for threshold in thresholds}
+    given = {f"objective{k}": signs[name] * bounds[name] for k, name in enumerate(signs) if name in bounds}
+    return given or None
 
 
 def _limits(experiment: Experiment) -> list[OutcomeConstraint]:
-    """Return the outcome constraints, all of which must have absolute bounds."""
-    constraints: list[OutcomeConstraint] = experiment.optimization_config.outcome_constraints
+    """Return the outcome constraints."""
+    return _absolute(experiment.optimization_config.outcome_constraints)
+
+
+def _absolute(constraints: list[OutcomeConstraint]) -> list[OutcomeConstraint]:
+    """Return the constraints, all of which must have absolute bounds."""
     for constraint in constraints:
         if constraint.relative:
             raise UnsupportedError(

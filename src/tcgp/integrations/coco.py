@@ -38,9 +38,10 @@ def solve(problem: Any, budget: int, **options: Any) -> Result:
     Parameters
     ----------
     problem : cocoex.Problem or ioh problem
-        A problem with one objective and real or integer variables. Constraints (``bbob-constrained``) are learned; a
-        result without a feasible point has ``success=False``. Maximization problems of IOHprofiler are maximized; all
-        values, ``result.fun`` included, keep the problem's sign.
+        A problem with real or integer variables. Constraints (``bbob-constrained``) are learned; a result without a
+        feasible point has ``success=False``. Maximization problems of IOHprofiler are maximized; all values,
+        ``result.fun`` included, keep the problem's sign. Of two objectives (``bbob-biobj``) ``result.front`` has the
+        best compromises; values beyond COCO's region of interest count for nothing.
     budget : int
         Number of evaluations, including the initial design. The run ends earlier if the problem reports that its final
         target is hit.
@@ -76,7 +77,7 @@ class Solver:
         Random generator; every run draws a seed from it.
     log : str or os.PathLike, optional
         CSV file to which a line is appended for every evaluation: problem, number, value, best feasible value, beta,
-        lambda, threshold.
+        lambda, threshold. With several objectives, values are separated by spaces, and none is best.
     n_initial : int, optional
         Size of the initial design. The default is 10 per variable, or two more than variables for method "auto", and
         at most half of the budget.
@@ -140,11 +141,12 @@ class Solver:
                 self._show(proposal.trace, task.maximize)
                 x = task.as_argument(proposal.x)
                 limits = problem.constraint(x) if task.n_limits else ()
-                value = float(problem(x))
-                optimizer.tell(proposal.x, _answer(value, limits))
+                values = np.atleast_1d(problem(x)).tolist()
+                optimizer.tell(proposal.x, _answer(values, limits))
                 found = optimizer.history.best
                 best = math.nan if found is None or found.y is None else found.y
                 number = len(optimizer.evaluations)
+                value = " ".join(map(repr, values))
                 write([task.name, number, value, best, self.beta, self.lambda_, self.threshold])
         return optimizer.result()
 
@@ -175,6 +177,7 @@ class _Task:
     as_argument: Callable[[Point], Any]
     is_solved: Callable[[], bool]
     n_limits: int = 0  # constraints, which hold where they are at most 0
+    reference: Sequence[float] = ()  # with several objectives, values beyond which nothing counts
 
 
 def _read(problem: Any) -> _Task:
@@ -189,10 +192,6 @@ def _read(problem: Any) -> _Task:
 
 
 def _read_coco(problem: Any) -> _Task:
-    if problem.number_of_objectives != 1:
-        raise ValueError(
-            f"problem must have one objective, got {problem.id} with {problem.number_of_objectives} objectives"
-        )
     n_integers = problem.number_of_integer_variables  # the first ones, by COCO's convention
     bounds = list(zip(problem.lower_bounds, problem.upper_bounds, strict=True))
     integers = [Integer(int(low), int(high)) for low, high in bounds[:n_integers]]
@@ -204,6 +203,7 @@ def _read_coco(problem: Any) -> _Task:
         as_argument=lambda x: np.array(x, dtype=np.float64),
         is_solved=lambda: bool(problem.final_target_hit),
         n_limits=problem.number_of_constraints,
+        reference=problem.largest_fvalues_of_interest.tolist() if problem.number_of_objectives > 1 else (),
     )
 
 
@@ -224,15 +224,19 @@ def _goals(task: _Task, constraints: Any) -> dict[str, Any]:
     """Return the arguments of the optimizer that say what is wanted; constraints of the user come last."""
     limits = [f"limit{k} <= 0" for k in range(task.n_limits)]
     given = list(constraints) if isinstance(constraints, list | tuple) else [constraints]
-    objective = "value" if limits else None
-    return {"objective": objective, "maximize": task.maximize, "constraints": [*limits, *given]}
+    goals = {"maximize": task.maximize, "constraints": [*limits, *given]}
+    if len(task.reference):
+        reference = {f"value{k}": bound for k, bound in enumerate(task.reference)}
+        return {**goals, "objective": list(reference), "reference": reference}
+    return {**goals, "objective": "value" if limits else None}
 
 
-def _answer(value: float, limits: Sequence[float]) -> float | dict[str, float]:
-    """Return the value, together with the values of the constraints if there are any."""
-    if not len(limits):
-        return value
-    return {"value": value, **{f"limit{k}": float(limit) for k, limit in enumerate(limits)}}
+def _answer(values: Sequence[float], limits: Sequence[float]) -> float | dict[str, float]:
+    """Return the only value, or all values and the values of the constraints by name."""
+    if len(values) == 1 and not len(limits):
+        return values[0]
+    named = {"value": values[0]} if len(values) == 1 else {f"value{k}": v for k, v in enumerate(values)}
+    return {**named, **{f"limit{k}": float(limit) for k, limit in enumerate(limits)}}
 
 
 def _ignore(row: object) -> None:

@@ -28,7 +28,7 @@ def told(
     """Return an evaluation with the amounts by which it exceeds its limits; NaN where an amount is unknown.
 
     The value may be a tuple of several, all to be minimized. An infinite excess counts as a failure, like an infinite
-    value, because no model can represent it. ``sd`` has the standard deviations of the noise of the value and of the
+    value, because no model can represent it. ``sd`` has the standard deviations of the noise of the values and of the
     excesses; those that are not above 0 are unknown.
     """
     if any(math.isinf(excess) for excess in excesses):
@@ -42,7 +42,8 @@ def told(
         return replace(evaluation, sd=known.get(0))
     outputs: dict[str, float | None] = {_objective(k): float(value) for k, value in enumerate(several)}
     outputs |= {_limit(k): float(excess) for k, excess in enumerate(excesses)}
-    names = ["objective", *map(_limit, range(len(excesses)))]
+    names = [*map(_objective, range(len(several))), *map(_limit, range(len(excesses)))]
+    names = names if several else ["objective", *names]
     return replace(evaluation, outputs=outputs | {f"{names[k]}_sd": value for k, value in known.items()})
 
 
@@ -73,7 +74,7 @@ def ask(
     state : mapping or None
         The state that the previous call returned. It provides a warm start and the previous threshold.
     settings : mapping
-        Settings of `tcgp.Optimizer`. A number as ``noise`` is that of the objective; that of limits is learned.
+        Settings of `tcgp.Optimizer`. A number as ``noise`` is that of the objectives; that of limits is learned.
     n_limits : int
         Number of learned limits; the evaluations contain their excesses, see `told`.
     n_objectives : int
@@ -93,12 +94,12 @@ def ask(
         If every point of a finite space has been evaluated or is pending.
     """
     limits = [f"{_limit(k)} <= 0" for k in range(n_limits)]
-    objective: Any = "objective" if limits else None
-    if n_objectives > 1:
-        objective = [_objective(k) for k in range(n_objectives)]
+    names = [_objective(k) for k in range(n_objectives)] if n_objectives > 1 else ["objective"]
+    objective: Any = names if n_objectives > 1 else names[0] if limits else None
     noise = settings.get("noise", False)
     if limits and noise not in (False, True):
-        settings = {**settings, "noise": {"objective": noise, **{_limit(k): True for k in range(n_limits)}}}
+        of_limits = {_limit(k): True for k in range(n_limits)}
+        settings = {**settings, "noise": dict.fromkeys(names, noise) | of_limits}
     optimizer = Optimizer(space, rng=seed, objective=objective, constraints=[*limits, *known], **settings)
     history, (first, *others) = optimizer.history, optimizer.surrogates
     states = first.states

@@ -124,8 +124,8 @@ def test_real_bounds_are_reached_exactly() -> None:
 
 
 def test_neighbours_differ_in_one_discrete_parameter() -> None:
-    point = [0.0, 1.0, 3, 10, "a", True, "only"]
-    neighbours = MIXED.neighbours(point)
+    (code,) = MIXED.encode([[0.0, 1.0, 3, 10, "a", True, "only"]])
+    (point,), neighbours = MIXED.decode([code]), MIXED.decode(MIXED.neighbours(code))
     assert all(sum(a != b for a, b in zip(point, q, strict=True)) == 1 for q in neighbours)
     assert all(MIXED.check(q) == q and q[:2] == point[:2] for q in neighbours)
     assert {q[4] for q in neighbours} == {"a", "b", "c"}

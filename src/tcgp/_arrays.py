@@ -1,4 +1,4 @@
-"""Arrays, tables and seeds of users, checked at the door, and the box that a function is defined on."""
+"""Arrays, tables and seeds of users, checked at the door, and rows of arrays."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from tcgp._text import plain, shorten
-from tcgp._typing import ArrayLike, Bounds, FloatArray, RandomState
+from tcgp._typing import ArrayLike, BoolArray, Bounds, FloatArray, RandomState
 
-__all__ = ["as_floats", "as_generator", "check_bounds", "check_noise", "is_table", "without_nan"]
+__all__ = ["as_floats", "as_generator", "check_bounds", "check_noise", "is_table", "rows_in", "without_nan"]
 
 
 def check_bounds(bounds: Bounds, dim: int | None = None) -> FloatArray:
@@ -94,6 +94,12 @@ def as_generator(rng: RandomState) -> np.random.Generator:
         raise TypeError(
             f"rng must be an integer >= 0, a numpy.random.Generator or None, got {plain(rng)}"
         ) from error
+
+
+def rows_in(X: FloatArray, known: FloatArray) -> BoolArray:
+    """Which rows of X are rows of another array, too."""
+    rows = {row.tobytes() for row in known}
+    return np.array([row.tobytes() in rows for row in X], dtype=bool)
 
 
 def is_table(values: object) -> TypeGuard[Any]:

@@ -440,22 +440,6 @@ class Goals:
             for limit, value, spread in zip(self.limits, values, spreads, strict=True)
         ]
 
-    def allows(self, x: Point) -> bool:
-        """Whether a point satisfies the constraints on parameters alone.
-
-        Examples
-        --------
-        >>> from tcgp import Space
-        >>> from tcgp.goals import Goals
-        >>> Goals(Space({"width": (0, 1)}), constraints=["width >= 0.5"]).allows((0.25,))
-        False
-        """
-        if not self.known:
-            return True
-        values = self._numbers(x, {})
-        computable = (constraint for constraint in self.known if constraint.names <= values.keys())
-        return all(constraint.violation(values)[0] == 0.0 for constraint in computable)
-
     def known_margins(self, x: Point, others: Sequence[Point]) -> list[Margin]:
         """How a point stands with each side of the constraints on parameters, among others that show usual values."""
         found = []

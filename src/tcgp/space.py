@@ -55,12 +55,62 @@ LARGEST_RANGE = 2**52  # of an Integer: beyond it, neighbours have the same code
 
 
 class _Parameter:
-    """What all kinds of parameters share; dataclasses, which are written without what is left at its default."""
+    """What all kinds of parameters share: a grid of equal cells, unless a kind says otherwise.
+
+    They are dataclasses, written without what is left at its default.
+    """
 
     @property
     def continuous(self) -> bool:
         """Whether every number between the bounds is a value."""
         return False
+
+    @property
+    def size(self) -> float:
+        """Number of values."""
+        raise NotImplementedError
+
+    @property
+    def width(self) -> int:
+        """Number of coordinates of the code."""
+        return int(self.size > 1)
+
+    def place(self, value: Value) -> int:
+        """Number of the value, from 0."""
+        raise NotImplementedError
+
+    def at(self, i: int) -> Value:
+        """Value number ``i``."""
+        raise NotImplementedError
+
+    def encode(self, value: Value) -> tuple[float, ...]:
+        """Code of ``value``: the centre of its cell."""
+        return ((self.place(value) + 0.5) / self.size,)[: self.width]
+
+    def decode(self, code: Sequence[float]) -> Value:
+        """Value nearest to ``code``."""
+        return self.quantile(code[0]) if self.width else self.at(0)
+
+    def quantile(self, u: float) -> Value:
+        """Value below or at which lies the share ``u`` of the range."""
+        return self.at(min(max(math.floor(u * self.size), 0), int(self.size) - 1))
+
+    def values(self) -> Iterator[Value]:
+        """All values, in order; a ValueError if there are infinitely many."""
+        if self.continuous:
+            raise ValueError(f"{self!r} has infinitely many values and cannot be listed")
+        return map(self.at, range(int(self.size)))
+
+    def neighbours(self, value: Value) -> list[Value]:
+        """Values one place away and at doubling distances, so that a local search also crosses a wide range.
+
+        None of a continuous parameter, which is searched by gradient.
+        """
+        if self.continuous:
+            return []
+        i, n = self.place(value), int(self.size)
+        steps = [2**k for k in range(max(n - 1, 1).bit_length())]
+        return [self.at(j) for step in steps for j in (i - step, i + step) if 0 <= j < n]
 
     def __repr__(self) -> str:
         given = [(f.name, getattr(self, f.name), f.default) for f in fields(self)]  # type: ignore[arg-type]
@@ -154,11 +204,6 @@ class Real(_Parameter):
         return self.step is None and self.choices is None
 
     @property
-    def width(self) -> int:
-        """Number of coordinates of the code."""
-        return 1
-
-    @property
     def size(self) -> float:
         """Number of values."""
         if self.choices is not None:
@@ -175,7 +220,7 @@ class Real(_Parameter):
             )
         if self.continuous:
             return number
-        nearest = self._at(self._place(number))
+        nearest = self.at(self.place(number))
         if self.choices is not None:
             if not math.isclose(
                 number, nearest, abs_tol=0.0 if nearest else ON_STEP * (self.high - self.low)
@@ -192,20 +237,15 @@ class Real(_Parameter):
     def encode(self, value: float) -> tuple[float, ...]:
         """Code of ``value``."""
         if self.step is not None and not self.log:
-            return ((self._place(value) + 0.5) / self.size,)
-        if self.log:
-            low = math.log(self.low)
-            return (_clip((math.log(value) - low) / (math.log(self.high) - low)),)
-        return (_clip((value - self.low) / (self.high - self.low)),)
-
-    def decode(self, code: Sequence[float]) -> float:
-        """Value at ``code``."""
-        return self.quantile(code[0])
+            return super().encode(value)
+        scale = math.log if self.log else float
+        low = scale(self.low)
+        return (min(max((scale(value) - low) / (scale(self.high) - low), 0.0), 1.0),)
 
     def quantile(self, u: float) -> float:
         """Value below which lies the share ``u`` of the range."""
         if self.step is not None and not self.log:
-            return self._at(_cell(u, int(self.size)))
+            return float(super().quantile(u))
         if u <= 0.0 or u >= 1.0:  # exact, unlike logarithms
             x = self.high if u >= 1.0 else self.low
         elif self.log:
@@ -213,19 +253,7 @@ class Real(_Parameter):
         else:
             x = (1.0 - u) * self.low + u * self.high
         x = min(max(x, self.low), self.high)
-        return x if self.continuous else self._at(self._place(x))
-
-    def values(self) -> Iterator[float]:
-        """All values of a parameter with a step or with choices, in order."""
-        if self.continuous:
-            raise ValueError(f"{self!r} has infinitely many values and cannot be listed")
-        return (self._at(i) for i in range(int(self.size)))
-
-    def neighbours(self, value: float) -> list[float]:
-        """Values a few steps away; none for continuous parameters, which are searched by gradient."""
-        if self.continuous:
-            return []
-        return [self._at(i) for i in _near(self._place(value), int(self.size))]
+        return x if self.continuous else self.at(self.place(x))
 
     def to_json(self) -> dict[str, Any]:
         """Description that `Space.from_json` reads."""
@@ -234,7 +262,7 @@ class Real(_Parameter):
             description["choices"] = list(self.choices)
         return description if self.step is None else {**description, "step": self.step}
 
-    def _place(self, value: float) -> int:
+    def place(self, value: float) -> int:
         """Number of the allowed value nearest to ``value``, from 0."""
         if self.choices is not None:
             scale = math.log if self.log else float
@@ -245,7 +273,7 @@ class Real(_Parameter):
         assert self.step is not None
         return min(max(round((value - self.low) / self.step), 0), int(self.size) - 1)
 
-    def _at(self, i: int) -> float:
+    def at(self, i: int) -> float:
         """Value number ``i``: 0.3, not 0.1 + 0.1 + 0.1, and never outside the bounds."""
         if self.choices is not None:
             return self.choices[i]
@@ -299,11 +327,6 @@ class Integer(_Parameter):
         object.__setattr__(self, "step", step)
 
     @property
-    def width(self) -> int:
-        """Number of coordinates of the code."""
-        return int(self.size > 1)
-
-    @property
     def size(self) -> float:
         """Number of values."""
         return (self.high - self.low) // (self.step or 1) + 1
@@ -317,35 +340,25 @@ class Integer(_Parameter):
             raise ValueError(f"{value!r} is not {self.low} plus a multiple of the step {self.step}")
         return number
 
+    def place(self, value: float) -> int:
+        """Number of the value, from 0; of a number in between, that of the nearest one."""
+        return min(max(round((value - self.low) / (self.step or 1)), 0), int(self.size) - 1)
+
+    def at(self, i: int) -> int:
+        """Value number ``i``."""
+        return self.low + (self.step or 1) * i
+
     def encode(self, value: int) -> tuple[float, ...]:
         """Code of ``value``: the centre of its cell."""
-        if self.width == 0:
-            return ()
-        if self.log:
-            return ((math.log(value) - self._log_low) / (self._log_high - self._log_low),)
-        return (((value - self.low) // (self.step or 1) + 0.5) / self.size,)
-
-    def decode(self, code: Sequence[float]) -> int:
-        """Integer in whose cell ``code`` lies."""
-        return self.quantile(code[0]) if self.width else self.low
+        if not self.log or not self.width:
+            return super().encode(value)
+        return ((math.log(value) - self._log_low) / (self._log_high - self._log_low),)
 
     def quantile(self, u: float) -> int:
         """Integer below or at which lies the share ``u`` of the range."""
-        if self.log:
-            value = round(math.exp(self._log_low + u * (self._log_high - self._log_low)))
-            place = round((value - self.low) / self.step) if self.step else value - self.low
-        else:
-            place = _cell(u, int(self.size))
-        return self.low + (self.step or 1) * min(max(place, 0), int(self.size) - 1)
-
-    def values(self) -> Iterator[int]:
-        """All integers, in order."""
-        return iter(range(self.low, self.high + 1, self.step or 1))
-
-    def neighbours(self, value: int) -> list[int]:
-        """Integers one step away and at doubling steps, so that a local search also crosses a wide range."""
-        step = self.step or 1
-        return [self.low + step * i for i in _near((value - self.low) // step, int(self.size))]
+        if not self.log:
+            return int(super().quantile(u))
+        return self.at(self.place(round(math.exp(self._log_low + u * (self._log_high - self._log_low)))))
 
     def to_json(self) -> dict[str, Any]:
         """Description that `Space.from_json` reads."""
@@ -416,7 +429,7 @@ class Categorical(_Parameter):
     def width(self) -> int:
         """Number of coordinates of the code."""
         if self.ordered:
-            return int(len(self.choices) > 1)
+            return super().width
         return min(len(self.choices), WIDEST) if len(self.choices) > 2 else len(self.choices) - 1
 
     @property
@@ -445,14 +458,17 @@ class Categorical(_Parameter):
     def _places(self) -> dict[Value, int]:
         return {choice: i for i, choice in enumerate(self.choices)}
 
+    def at(self, i: int) -> Value:
+        """Choice number ``i``."""
+        return self.choices[i]
+
     def encode(self, value: Value) -> tuple[float, ...]:
         """Code of ``value``."""
-        index = self.place(value)
         if self.ordered:
-            return ((index + 0.5) / len(self.choices),)[: self.width]
+            return super().encode(value)
         if self.width <= 1:
-            return (float(index),)[: self.width]
-        return tuple(self.codes[index].tolist())
+            return (float(self.place(value)),)[: self.width]
+        return tuple(self.codes[self.place(value)].tolist())
 
     @property
     def hashed(self) -> bool:
@@ -480,23 +496,13 @@ class Categorical(_Parameter):
 
     def decode(self, code: Sequence[float]) -> Value:
         """Choice whose code is nearest to ``code``."""
-        if self.ordered:
-            return self.quantile(code[0] if self.width else 0.0)
-        return self.choices[int(self.places(np.array([code]))[0]) if self.width else 0]
-
-    def quantile(self, u: float) -> Value:
-        """Choice at the share ``u`` of the list."""
-        return self.choices[_cell(u, len(self.choices))]
-
-    def values(self) -> Iterator[Value]:
-        """All choices, in order."""
-        return iter(self.choices)
+        if self.ordered or not self.width:
+            return super().decode(code)
+        return self.at(int(self.places(np.array([code]))[0]))
 
     def neighbours(self, value: Value) -> list[Value]:
         """All other choices; of ordered ones those one place away and at doubling distances."""
-        if self.ordered:
-            return [self.choices[i] for i in _near(self.place(value), len(self.choices))]
-        return [choice for choice in self.choices if choice != value]
+        return super().neighbours(value) if self.ordered else [c for c in self.choices if c != value]
 
     def to_json(self) -> dict[str, Any]:
         """Description that `Space.from_json` reads."""
@@ -671,6 +677,20 @@ class Space:
         pairs = list(zip(self.dimensions, self._slices, strict=True))
         return [[dimension.decode(row[part]) for dimension, part in pairs] for row in rows]
 
+    def nearest(self, codes: FloatArray) -> FloatArray:
+        """Codes of the points nearest to codes, (m, dim)."""
+        return self.encode(self.decode(codes))
+
+    def distinct(self, codes: FloatArray) -> FloatArray:
+        """The codes without those of a point that comes before, in order."""
+        return codes[np.sort(np.unique(self.nearest(codes), axis=0, return_index=True)[1])]
+
+    def at_shares(self, shares: FloatArray) -> FloatArray:
+        """Codes, (m, dim), at shares of each parameter's range, (m, len(space)): see `from_unit`."""
+        codes = self.encode(self.from_unit(shares))
+        codes[:, self.real_coordinates] = shares[:, [d.continuous for d in self.dimensions]]
+        return codes
+
     def from_unit(self, shares: ArrayLike) -> list[Point]:
         """Points at given shares of each parameter's range: uniform shares give uniform points.
 
@@ -693,13 +713,16 @@ class Space:
         """All points of a finite space."""
         return (list(values) for values in itertools.product(*(d.values() for d in self.dimensions)))
 
-    def neighbours(self, point: Point) -> list[Point]:
-        """Points that differ from ``point`` in one integer or categorical parameter."""
-        return [
+    def neighbours(self, code: FloatArray) -> FloatArray:
+        """Codes, (m, dim), that differ from a code in one integer or categorical parameter."""
+        point, real = self.decode(code[None])[0], self.real_coordinates
+        codes = self.encode(
             [*point[:i], value, *point[i + 1 :]]
             for i, dimension in enumerate(self.dimensions)
             for value in dimension.neighbours(point[i])
-        ]
+        )
+        codes[:, real] = code[real]
+        return codes
 
     def as_argument(self, point: Point) -> Any:
         """The point for the user's function: a dict if there are names, an array if all are real, otherwise a list."""
@@ -872,18 +895,3 @@ def _check_step(kind: str, given: object, step: float | None, extent: float) -> 
 def _n_steps(extent: float, step: float) -> int:
     """Number of values on steps; 10 steps of 0.1 reach 1."""
     return math.floor(extent / step + ON_STEP) + 1
-
-
-def _cell(u: float, n: int) -> int:
-    """Number of the cell, of n equal ones, in which the share ``u`` lies."""
-    return min(max(math.floor(u * n), 0), n - 1)
-
-
-def _near(i: int, n: int) -> list[int]:
-    """Places, of n, at distance 1, 2, 4, ... from place ``i``."""
-    steps = [2**k for k in range(max(n - 1, 1).bit_length())]
-    return [j for step in steps for j in (i - step, i + step) if 0 <= j < n]
-
-
-def _clip(u: float) -> float:
-    return min(max(u, 0.0), 1.0)

@@ -12,6 +12,7 @@ from tcgp import Space
 from tcgp.maximize.limits import MARGINS, follow_limits
 from tcgp.region import Region
 
+CUBE = Region(Space([(0.0, 1.0)] * 3))
 LOW, HIGH = np.zeros(3), np.ones(3)
 
 
@@ -56,7 +57,7 @@ def values(models: list[Known], x: np.ndarray) -> np.ndarray:
 def test_points_on_the_way_are_better_and_keep_the_limits() -> None:
     objective, limits = helix()
     start = np.array([1.0, 1.0, 0.1])
-    points = follow_limits(objective, limits, start, LOW, HIGH)
+    points = follow_limits(objective, limits, start, LOW, HIGH, CUBE)
     assert ((points >= LOW) & (points <= HIGH)).all()
     kept = np.array([values(limits, x).max() <= 0.0 for x in points])
     # Along the curve the objective is 0.25 (sin 4z + cos 4z) - 0.54 z + 0.5, with its least value at the end.
@@ -66,7 +67,7 @@ def test_points_on_the_way_are_better_and_keep_the_limits() -> None:
 
 def test_no_more_calls_than_planned() -> None:
     objective, limits = helix()
-    follow_limits(objective, limits, np.array([1.0, 1.0, 0.1]), LOW, HIGH)
+    follow_limits(objective, limits, np.array([1.0, 1.0, 0.1]), LOW, HIGH, CUBE)
     assert 0 < objective.n_calls <= 1 + sum(MARGINS.values())
     assert limits[0].n_calls == objective.n_calls
 
@@ -76,10 +77,10 @@ def test_held_coordinates_stay() -> None:
     start = np.array([1.0, 0.8, 0.1])
     low, high = LOW.copy(), HIGH.copy()
     low[1] = high[1] = start[1]
-    points = follow_limits(objective, limits, start, low, high)
+    points = follow_limits(objective, limits, start, low, high, CUBE)
     assert (points[:, 1] == start[1]).all()
     assert points[:, 2].max() > start[2]
-    np.testing.assert_array_equal(follow_limits(objective, limits, start, start, start), start[None])
+    np.testing.assert_array_equal(follow_limits(objective, limits, start, start, start, CUBE), start[None])
 
 
 def test_known_constraints_are_kept_at_the_end() -> None:
@@ -95,4 +96,4 @@ def test_known_constraints_are_kept_at_the_end() -> None:
 def test_predictions_that_are_no_numbers_end_the_search() -> None:
     lost = Known(lambda X: np.full(len(X), np.nan), lambda X: np.full(X.shape, np.nan))
     start = np.array([0.5, 0.5, 0.5])
-    assert np.isfinite(follow_limits(lost, [lost], start, LOW, HIGH)).all()
+    assert np.isfinite(follow_limits(lost, [lost], start, LOW, HIGH, CUBE)).all()

@@ -8,12 +8,13 @@ import pytest
 import tcgp
 from tcgp.calibration import design_weights, tail_law
 from tcgp.maximize.maximum import Maximum
-from tcgp.maximize.mixed import rank_candidates
+from tcgp.maximize.mixed import rank_everywhere
 from tcgp.methods import RECIPES
 from tcgp.methods.published import OURS, PAPER, choices_of
 from tcgp.optimizer import Settings
 from tcgp.record.history import SAME_POINT, History
 from tcgp.record.streams import Streams
+from tcgp.region import Region
 from tcgp.search.acquisition import SPACING, Acquisition
 
 THE_PAPER = ("gp", "tcgp", "tcgp-occ", "tcgp-thres", "bcrgp", "ongp", "regp")
@@ -80,8 +81,8 @@ def test_points_beside_a_face_stay_there(snaps):
     def maximize(criterion, dim, **rest):
         return Maximum(beside[0], 0.0, 1, beside, np.zeros(1))
 
-    found = rank_candidates(None, space, maximize=maximize, anchors=beside, rng=None, snaps=snaps)
-    assert found[0] == [0.0 if snaps else 1e-6, 0.5]
+    found = rank_everywhere(None, space, maximize=maximize, anchors=beside, rng=None, snaps=snaps)
+    assert found[0].tolist() == [0.0 if snaps else 1e-6, 0.5]
 
 
 def test_proposals_are_maximizers_as_they_are(monkeypatch):
@@ -101,9 +102,8 @@ def test_proposals_are_maximizers_as_they_are(monkeypatch):
 @pytest.mark.parametrize(("options", "spacing"), [({}, SPACING), (PUBLISHED, SAME_POINT)])
 def test_only_repetitions_are_ruled_out(options, spacing):
     space = tcgp.Space([(0.0, 1.0)])
-    acquisition = Acquisition(
-        space, Settings(method="gp", options=options, n_initial=4), History(space), Streams(0)
-    )
+    settings = Settings(method="gp", options=options, n_initial=4)
+    acquisition = Acquisition(settings, History(space), Streams(0), Region(space))
     assert acquisition.spacing == spacing
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import LinearConstraint, NonlinearConstraint
 
 from tcgp import Categorical, Integer, Real, Space
-from tcgp.maximize.constrained import rank_constrained
+from tcgp.maximize.rank import rank
 from tcgp.region import Region
 from tcgp.space import Point
 
@@ -60,13 +60,13 @@ def proposals(problem: RandomRegion, n_sample: int, n_design: int, n_criteria: i
     """Points of a sample, of a design, and of searches with random criteria."""
     rng = np.random.default_rng(problem.seed)
     region = Region(problem.space, problem.constraints)
-    points = region.sample(n_sample, rng) + region.design(n_design, rng)
-    anchors = problem.space.encode(points[:30])
+    codes = [region.sample(n_sample, rng), region.design(n_design, rng)]
+    anchors = codes[0][:30]
     for _ in range(n_criteria):
         scale = 10.0 ** rng.uniform(-1.0, 1.5)
         criterion = Waves(rng.normal(0.0, scale, (6, problem.space.dim)), rng.uniform(0.0, 6.0, 6))
-        points += rank_constrained(criterion, region, anchors=anchors, rng=rng)
-    return points
+        codes.append(rank(criterion, region, anchors=anchors, rng=rng))
+    return problem.space.decode(np.concatenate(codes))
 
 
 def violations(problem: RandomRegion, points: list[Point]) -> list[Point]:

@@ -20,6 +20,7 @@ from tcgp.goals import Goals, parameter_names
 from tcgp.optimizer import Settings
 from tcgp.programs import Deck, Objective, Simulator, Template, find_program
 from tcgp.record.settings import check_maximizer, split_constraints, wanted_outputs
+from tcgp.region import Region
 from tcgp.running.arguments import StopRules, point_of_row
 from tcgp.running.retries import Retries
 from tcgp.space import Categorical, Dimension, Integer, Point, Real, Space
@@ -621,15 +622,11 @@ def _check_goals(settings: Settings, space: Space, program: Program | None, x0: 
     """Refuse goals about outputs that there are not, and first points that violate a constraint on parameters."""
     goals = settings.goals(space)  # refuses constraints that cannot be read
     check_maximizer(settings.maximizer, goals.known)
-    if goals.known:
-        from tcgp.region import Region  # loads SciPy
-
-        region = Region(space, goals.known)
-        region.sample(1, np.random.default_rng(0))  # refuses those that exclude each other
-        for i, x in enumerate(x0, start=1):
-            broken = zip(region.labels, region.violations([x])[0], strict=True)
-            for label in (label for label, violation in broken if violation > 0.0):
-                raise ValueError(f"point {i} in 'x0' violates the constraint {label!r}")
+    region = Region(space, goals.known)
+    region.check_not_empty()
+    for i, x in enumerate(x0, start=1):
+        for label in region.broken(x):
+            raise ValueError(f"point {i} in 'x0' violates the constraint {label!r}")
     parameters, objective = parameter_names(space), settings.objective
     if objective in parameters:
         raise ValueError(f"'objective' must be an output, got the parameter {objective!r}")

@@ -143,8 +143,9 @@ def _plain(state: State) -> State:
 def _propose(optimizer: Optimizer) -> Proposal:
     """Return the next point; with known constraints, the design continues from the known points."""
     region, history = optimizer.region, optimizer.history
-    if region is not None and len(history) < (optimizer.settings.n_initial or 0):
-        (x,) = region.design(1, np.random.default_rng(optimizer.seed), history.codes)
+    if not region.allows_all and len(history) < (optimizer.settings.n_initial or 0):
+        rng = np.random.default_rng(optimizer.seed)
+        (x,) = optimizer.space.decode(region.design(1, rng, history.codes))
         if history.is_new(x):
             return Proposal(len(history.proposals), x, "design")
     return optimizer.propose()

@@ -14,7 +14,7 @@ from tcgp._threads import single_threaded
 from tcgp._typing import FloatArray
 from tcgp.criteria.base import PredictiveModel
 from tcgp.laws import Law
-from tcgp.maximize.constrained import MARGIN
+from tcgp.maximize.rank import MARGIN
 from tcgp.region import Region
 
 __all__ = ["Excess", "follow_limits"]
@@ -32,7 +32,7 @@ def follow_limits(
     start: FloatArray,
     low: FloatArray,
     high: FloatArray,
-    region: Region | None = None,
+    region: Region,
 ) -> FloatArray:
     """Points of low predicted value whose predictions keep the limits with more or less margin.
 
@@ -50,7 +50,7 @@ def follow_limits(
         A good point.
     low, high : arrays of shape (d,)
         Box in which to search; coordinates of no width are held.
-    region : Region, optional
+    region : Region
         The part of the space that known constraints allow.
 
     Returns
@@ -64,10 +64,12 @@ def follow_limits(
     >>> import numpy as np
     >>> import tcgp
     >>> from tcgp.maximize.limits import follow_limits
+    >>> from tcgp.region import Region
     >>> X = np.random.default_rng(0).random((40, 2))
     >>> value = tcgp.fit_model(X, X.sum(axis=1), "gp")
     >>> limit = tcgp.fit_model(X, 0.5 - X[:, 0] ** 2 - X[:, 1] ** 2, "gp")
-    >>> follow_limits(value, [limit], np.array([0.5, 0.9]), np.zeros(2), np.ones(2))[-1].round(2)
+    >>> square = Region(tcgp.Space([(0, 1), (0, 1)]))
+    >>> follow_limits(value, [limit], np.array([0.5, 0.9]), np.zeros(2), np.ones(2), square)[-1].round(2)
     array([0.  , 0.71])
     """
     if not (high > low).any():
@@ -112,7 +114,7 @@ class _Problem:
     def __init__(
         self,
         models: Sequence[PredictiveModel],
-        region: Region | None,
+        region: Region,
         start: FloatArray,
         low: FloatArray,
         high: FloatArray,
@@ -171,11 +173,9 @@ class _Problem:
         rows = (model.predict_gradient(x[None]) for model in self.models)
         mean, sd, mean_gradient, sd_gradient = (np.concatenate(part) for part in zip(*rows, strict=True))
         scale = self.width / self._units[:, None]
-        slacks, slack_gradients = np.empty(0), np.empty((0, len(z)))
-        if self.region is not None:
-            slacks, slack_gradients = (part[0] for part in self.region.slacks(x[None]))
-            slack_gradients = np.nan_to_num(slack_gradients[:, self.free] * self.width)
-            slacks = np.nan_to_num(slacks, nan=-1.0) - MARGIN * np.linalg.norm(slack_gradients, axis=1)
+        slacks, slack_gradients = (part[0] for part in self.region.slacks(x[None]))
+        slack_gradients = np.nan_to_num(slack_gradients[:, self.free] * self.width)
+        slacks = np.nan_to_num(slacks, nan=-1.0) - MARGIN * np.linalg.norm(slack_gradients, axis=1)
         return _Predictions(
             mean / self._units,
             sd / self._units,

@@ -11,9 +11,9 @@ from tcgp._typing import BoolArray, FloatArray
 from tcgp.criteria.base import Criterion
 from tcgp.maximize.ascent import ascend
 from tcgp.maximize.maximum import Maximum
-from tcgp.space import Point, Space
+from tcgp.space import Space
 
-__all__ = ["Held", "distinct", "rank_all", "rank_candidates", "snap"]
+__all__ = ["Held", "order", "rank_everywhere", "snap"]
 
 N_SAMPLES = 1000  # random points of a mixed space that the search starts from
 N_CLIMBERS = 12  # of them that are improved
@@ -23,13 +23,12 @@ MAX_ROUNDS = 30  # of moves from one integer or choice to another
 MAX_NEIGHBOURS = 200  # of a point that are looked at in a round
 
 
-def rank_all(criterion: Criterion, space: Space, points: list[Point]) -> list[Point]:
-    """The given points, the one with the largest criterion first."""
-    values = criterion(space.encode(points))
-    return [points[i] for i in np.argsort(-values, kind="stable")]
+def order(criterion: Criterion, space: Space, codes: FloatArray) -> FloatArray:
+    """The codes, (m, dim), that with the largest criterion first."""
+    return codes[np.argsort(-criterion(space.nearest(codes)), kind="stable")]
 
 
-def rank_candidates(
+def rank_everywhere(
     criterion: Criterion,
     space: Space,
     *,
@@ -37,8 +36,8 @@ def rank_candidates(
     anchors: FloatArray,
     rng: np.random.Generator,
     snaps: bool = True,
-) -> list[Point]:
-    """Points with a large criterion, the best first: distinct local maxima of the criterion over the space.
+) -> FloatArray:
+    """Codes with a large criterion, the best first: distinct local maxima of the criterion over the space.
 
     Real parameters are searched by gradient. With integers or choices among them, the criterion is maximized
     over the whole cube as if they were real; the valid points nearest to the maxima found, and random points,
@@ -60,15 +59,16 @@ def rank_candidates(
 
     Returns
     -------
-    list of points
+    array of shape (k, dim)
     """
     relaxed = maximize(criterion, space.dim, rng=rng, anchors=anchors).candidates
     if snaps:
         relaxed = snap(relaxed)
     if space.real_coordinates.all():
-        return space.decode(relaxed)
-    points = distinct(space.decode(relaxed) + space.decode(anchors[:4]) + space.sample(N_SAMPLES, rng))
-    return _climb(criterion, space, rank_all(criterion, space, points)[:N_CLIMBERS], rng)
+        return relaxed
+    sample = space.at_shares(rng.random((N_SAMPLES, len(space))))
+    codes = space.distinct(np.concatenate([relaxed, anchors[:4], sample]))
+    return _climb(criterion, space, order(criterion, space, codes)[:N_CLIMBERS], rng)
 
 
 def snap(codes: FloatArray) -> FloatArray:
@@ -76,41 +76,31 @@ def snap(codes: FloatArray) -> FloatArray:
     return np.where(codes < FACE, 0.0, np.where(codes > 1.0 - FACE, 1.0, codes))
 
 
-def _climb(criterion: Criterion, space: Space, points: list[Point], rng: np.random.Generator) -> list[Point]:
-    """Move each point uphill until neither its real parameters nor a single other change improves it."""
+def _climb(criterion: Criterion, space: Space, codes: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Move each code uphill until neither its real coordinates nor a single other change improves it."""
     real = space.real_coordinates
-    values = criterion(space.encode(points))
+    values = criterion(space.nearest(codes))
     for _ in range(MAX_ROUNDS):
         if real.any():
-            points, values = _polish(criterion, space, real, points)
-        crowds = [_some(space.neighbours(point), rng) for point in points]
-        flat = [point for crowd in crowds for point in crowd]
-        flat_values = criterion(space.encode(flat))
-        start, moved = 0, False
-        for i, crowd in enumerate(crowds):
-            crowd_values = flat_values[start : start + len(crowd)]
-            start += len(crowd)
-            if len(crowd) and crowd_values.max() > values[i]:
-                best = int(np.argmax(crowd_values))
-                points[i], values[i], moved = crowd[best], crowd_values[best], True
+            codes = ascend(Held(criterion, real), space.nearest(codes)).x
+            values = criterion(space.nearest(codes))
+        crowds = [_some(space.neighbours(code), rng) for code in codes]
+        ends = np.cumsum([len(crowd) for crowd in crowds])[:-1]
+        crowd_values = np.split(criterion(space.nearest(np.concatenate(crowds))), ends)
+        moved = False
+        for i, (crowd, gains) in enumerate(zip(crowds, crowd_values, strict=True)):
+            if len(crowd) and gains.max() > values[i]:
+                codes[i], values[i], moved = crowd[np.argmax(gains)], gains.max(), True
         if not moved:
             break
-    return distinct([points[i] for i in np.argsort(-values, kind="stable")])
+    return space.distinct(codes[np.argsort(-values, kind="stable")])
 
 
-def _some(points: list[Point], rng: np.random.Generator) -> list[Point]:
-    """All of the points, or as many as are looked at in a round, taken at random."""
-    if len(points) <= MAX_NEIGHBOURS:
-        return points
-    return [points[i] for i in np.sort(rng.choice(len(points), MAX_NEIGHBOURS, replace=False))]
-
-
-def _polish(
-    criterion: Criterion, space: Space, real: BoolArray, points: list[Point]
-) -> tuple[list[Point], FloatArray]:
-    """Climb by gradient over the real parameters; the values are those at the points as decoded."""
-    climbed = space.decode(ascend(Held(criterion, real), space.encode(points)).x)
-    return climbed, criterion(space.encode(climbed))
+def _some(codes: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """All of the codes, or as many as are looked at in a round, taken at random."""
+    if len(codes) <= MAX_NEIGHBOURS:
+        return codes
+    return codes[np.sort(rng.choice(len(codes), MAX_NEIGHBOURS, replace=False))]
 
 
 @dataclass(frozen=True)
@@ -126,8 +116,3 @@ class Held:
     def value_and_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         value, gradient = self.criterion.value_and_gradient(X)
         return value, np.where(self.free, gradient, 0.0)
-
-
-def distinct(points: list[Point]) -> list[Point]:
-    """The points without repetitions, in order."""
-    return list({tuple(point): point for point in points}.values())

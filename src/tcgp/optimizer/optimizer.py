@@ -41,6 +41,7 @@ from tcgp.record.settings import (
     wanted_outputs,
 )
 from tcgp.record.streams import Streams
+from tcgp.region import Region
 from tcgp.search.proposer import Proposer
 from tcgp.space import Space
 
@@ -174,8 +175,7 @@ class Optimizer(RunView):
         check_maximizer(settings.maximizer, [*others, *history.goals.known])
         self._begin(Streams.of(rng), history, others)
         if journal is not None:
-            if self.region is not None:
-                self.region.check_not_empty()  # before a file is written
+            self.region.check_not_empty()  # before a file is written
             self._start_journal(journal)
 
     def _begin(self, streams: Streams, history: History, constraints: Sequence[Any]) -> None:
@@ -190,15 +190,12 @@ class Optimizer(RunView):
 
     def _new_proposer(self, space: Space, settings: Settings) -> Proposer:
         """What will choose points of the space; ValueError for constraints that do not fit it."""
-        known = [*settings.goals(space).known, *self._constraints]
-        proposer = Proposer(space, settings, self.history, self._streams, known)
-        proposer.region  # noqa: B018  (made here, before anything is changed)
-        return proposer
+        region = Region(space, [*settings.goals(space).known, *self._constraints])
+        return Proposer(settings, self.history, self._streams, region)
 
     def _use(self, proposer: Proposer) -> None:
         self._proposer = proposer
-        if self._constraints:  # goals know those that are text
-            self.history.restrict(proposer.region)
+        self.history.restrict(proposer.region)
 
     @classmethod
     def resume(
@@ -344,7 +341,7 @@ class Optimizer(RunView):
     def enqueue(self, x: object) -> None:
         """Have `ask` offer the point ``x`` before any of its own, unless it is known already."""
         point = self.space.check(x)
-        self._proposer.check_allowed(point)
+        self.region.check(point)
         self._check_open()
         if tuple(point) in self.history.queue:
             return
@@ -591,8 +588,7 @@ class Optimizer(RunView):
 
     def _change(self, event: Event | None, proposer: Proposer) -> None:
         """Let an event happen after which another proposer chooses."""
-        if proposer.region is not None:
-            proposer.region.check_not_empty()
+        proposer.region.check_not_empty()
         proposer.continue_from(self._proposer)
         self._happen(event, then=lambda: self._use(proposer))
 

@@ -211,8 +211,8 @@ class Outlook:
         """Codes of points of the space that known constraints allow."""
         space, region = self._optimizer.space, self._optimizer.region
         if not space.real_coordinates.all():
-            U = space.encode(space.decode(U))
-        return U if region is None else U[region.allows_codes(U)]
+            U = space.nearest(U)
+        return U[region.allows_codes(U)]
 
     def _ranks(self, U: FloatArray, shifts: FloatArray) -> FloatArray:
         """Small where the predicted objective is small and no predicted limit is broken."""

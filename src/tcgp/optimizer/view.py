@@ -86,9 +86,9 @@ class RunView:
         return self._proposer.acquisition.surrogates
 
     @property
-    def region(self) -> Region | None:
-        """The part of the space that known constraints allow; None if there are none."""
-        return self._proposer.region
+    def region(self) -> Region:
+        """The part of the space that known constraints allow: all of it if there are none."""
+        return self.history.region
 
     @property
     def model(self) -> Model | None:

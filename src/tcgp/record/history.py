@@ -6,10 +6,11 @@ import math
 import numbers
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from tcgp._arrays import rows_in
 from tcgp._text import plain
 from tcgp._typing import FloatArray
 from tcgp.methods.states import check_record
@@ -17,10 +18,8 @@ from tcgp.record.data import Data
 from tcgp.record.evaluation import Evaluation, Proposal
 from tcgp.record.events import Asked, Corrected, Enqueued, Event, GoalsChanged, Retry, SpaceChanged, Told
 from tcgp.record.settings import Settings
+from tcgp.region import Region
 from tcgp.space import Categorical, Point, Space
-
-if TYPE_CHECKING:
-    from tcgp.region import Region
 
 __all__ = ["SAME_POINT", "Correction", "Evaluation", "History", "Proposal", "SpaceExhausted"]
 
@@ -58,6 +57,8 @@ class History:
     ----------
     goals : Goals
         What is wanted of the evaluations.
+    region : Region
+        The part of the space that known constraints allow.
     proposals : list of Proposal
         All that was asked, in order: the number of a proposal is its place here.
     corrections : list of Correction
@@ -94,7 +95,7 @@ class History:
         self.n_elsewhere = 0
         self._told: list[Evaluation] = []  # as they were told, or corrected
         self._enqueued: list[Point] = []
-        self._region: Region | None = None
+        self.region = Region(space, self.settings.goals(space).known)
         self._derive()
 
     # ---- events ----
@@ -224,12 +225,14 @@ class History:
                 self._add_queued(x)
             case SpaceChanged(space):
                 self.former_spaces.append(self.space)
-                self.space, self._region, self.n_elsewhere = space, None, len(self.proposals)
+                self.space, self.n_elsewhere = space, len(self.proposals)
+                self.region = Region(space, self.settings.goals(space).known)
                 self._derive()
             case GoalsChanged():
                 self.former_settings.append(self.settings)
-                known, self._region = [constraint.text for constraint in self.goals.known], None
+                known = [constraint.text for constraint in self.goals.known]
                 self.settings = replace(self.settings, **asdict(event))
+                self.region = Region(self.space, self.settings.goals(self.space).known)
                 self._derive()
                 if known != [constraint.text for constraint in self.goals.known]:
                     self.n_elsewhere = len(self.proposals)
@@ -343,12 +346,14 @@ class History:
         """The point as the space has it; None if it lies outside, or if constraints rule it out by now."""
         inside = self._inside(x)
         return (
-            inside if inside is not None and (not self.former_settings or self.goals.allows(inside)) else None
+            inside
+            if inside is not None and (not self.former_settings or self.region.allows([inside])[0])
+            else None
         )
 
-    def restrict(self, region: Region | None) -> None:
+    def restrict(self, region: Region) -> None:
         """Count nothing outside the region as good: it has the known constraints that goals cannot express, too."""
-        self._region = region
+        self.region = region
         self._data = Data.empty(self.goals)
 
     @property
@@ -449,18 +454,18 @@ class History:
             return True
         return bool(np.abs(self.codes - self.space.encode([x])).max(axis=1).min() > spacing)
 
-    def remaining(self, region: Region | None = None, *, repeats: bool = False) -> list[Point]:
-        """All points of a finite space, or of the allowed part of it, that are neither evaluated nor pending.
+    def remaining(self, *, repeats: bool = False) -> FloatArray:
+        """Codes of all allowed points of a small space that are neither evaluated nor pending.
 
         With ``repeats`` the others, too.
         """
-        points = [point for point in self.space.points() if repeats or self.is_new(point)]
-        if region is not None:
-            points = [point for point, ok in zip(points, region.allows(points), strict=True) if ok]
-        if not points:
-            which = "point" if region is None else "allowed point"
+        codes = self.region.codes
+        assert codes is not None
+        codes = codes if repeats else codes[~rows_in(codes, self.codes)]
+        if not len(codes):
+            which = "point" if self.region.allows_all else "allowed point"
             raise SpaceExhausted(f"every {which} of the space has been evaluated or is pending")
-        return points
+        return codes
 
     @property
     def codes(self) -> FloatArray:
@@ -481,7 +486,7 @@ class History:
         new = tuple(self.evaluations[len(known.evaluations) :])
         if new:
             codes = np.array([self._codes[tuple(e.x)] for e in new])
-            known = known.extended(new, codes, np.array([self._allows(e.x) for e in new], dtype=bool))
+            known = known.extended(new, codes, self.region.allows([e.x for e in new]))
         self._data = known
         return known
 
@@ -501,9 +506,6 @@ class History:
         seen = dict.fromkeys(name for e in self.evaluations for name in e.outputs or ())
         wanted = self.goals.outputs
         return [*(n for n in wanted if n in seen), *(n for n in seen if n not in wanted)]
-
-    def _allows(self, x: Point) -> bool:
-        return self.goals.allows(x) if self._region is None else bool(self._region.allows([x])[0])
 
     def _no_codes(self) -> FloatArray:
         """A matrix to which all codes are still to be added."""

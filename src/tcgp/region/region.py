@@ -37,12 +37,12 @@ class EmptyRegionError(ValueError):
 
 
 class Region:
-    """The part of a space that known constraints allow.
+    """The part of a space that known constraints allow: all of it if there are none.
 
     Parameters
     ----------
     space : Space
-    constraints : sequence
+    constraints : sequence, optional
         Each is text or a `tcgp.expressions.Constraint` about parameters (x0, x1, ... if they have no names), a function
         that takes a point like the user's function and returns True or False, or a `scipy.optimize.LinearConstraint`
         or `NonlinearConstraint`, in spaces without a `Categorical`.
@@ -63,12 +63,12 @@ class Region:
     >>> region = Region(Space({"width": (0, 1), "height": (0, 1)}), ["width <= 0.5 * height"])
     >>> region.allows([[0.2, 0.5], [0.3, 0.5]])
     array([ True, False])
-    >>> points = region.design(5, np.random.default_rng(0))
-    >>> len(points), bool(region.allows(points).all())
+    >>> codes = region.design(5, np.random.default_rng(0))
+    >>> len(codes), bool(region.allows(region.space.decode(codes)).all())
     (5, True)
     """
 
-    def __init__(self, space: Space, constraints: Sequence[object]) -> None:
+    def __init__(self, space: Space, constraints: Sequence[object] = ()) -> None:
         self.space = space
         self.checks: list[Check] = as_checks(space, constraints)
         self.labels = tuple(check.text for check in self.checks)
@@ -96,13 +96,28 @@ class Region:
 
     def allows(self, points: Sequence[Point]) -> BoolArray:
         """Which points satisfy all the constraints, exactly."""
+        if self.allows_all:
+            return np.ones(len(points), dtype=bool)
         allowed = self._holds(table_of_points(self.space, points), len(points))
         rows = np.flatnonzero(allowed).tolist()
         allowed[rows] = self._accepted([points[i] for i in rows])
         return allowed
 
+    def broken(self, point: Point) -> list[str]:
+        """The constraints that a point violates."""
+        violations = self.violations([point])[0]
+        return [label for label, violation in zip(self.labels, violations, strict=True) if violation > 0.0]
+
+    def check(self, point: Point) -> None:
+        """Refuse a point that violates a constraint."""
+        if broken := self.broken(point):
+            names = ", ".join(map(repr, broken))
+            raise ValueError(f"the point {list(point)!r} violates the known constraint {names}")
+
     def allows_codes(self, codes: FloatArray) -> BoolArray:
         """Which codes, of shape (m, dim), belong to allowed points, up to the rounding of decoding: fast."""
+        if self.allows_all:
+            return np.ones(len(codes), dtype=bool)
         allowed = self._holds(table_of_codes(self.space, codes), len(codes))
         if self._is_slow:
             allowed[allowed] = self._accepted(self.space.decode(codes[allowed]))
@@ -160,8 +175,8 @@ class Region:
         return all_slacks, all_gradients
 
     @cached_property
-    def points(self) -> list[Point] | None:
-        """All allowed points of a small space; None for a large one.
+    def codes(self) -> FloatArray | None:
+        """Codes of all allowed points of a small space; None for a large one.
 
         Raises
         ------
@@ -171,28 +186,28 @@ class Region:
         if self.space.size > ENUMERABLE:
             return None
         points = list(self.space.points())
-        allowed = self._allowed(points)
-        if not allowed:
+        allowed = self.allows(points)
+        if not allowed.any():
             holds = self.violations(points) == 0.0
             conflict = smallest_conflict(len(self.checks), lambda some: not holds[:, some].all(axis=1).any())
             raise EmptyRegionError(f"constraints: no point of the space satisfies {self._join(conflict)}")
-        return allowed
+        return self.space.encode(points)[allowed]
 
     @property
     def is_empty(self) -> bool:
         """Whether no allowed point is found."""
         try:
-            return not self.allows_all and self.points is None and self._search[0] is None
+            return not self.allows_all and self.codes is None and self._search[0] is None
         except EmptyRegionError:
             return True
 
     def check_not_empty(self) -> None:
         """Raise EmptyRegionError if no allowed point is found."""
-        if self.points is None:
+        if not self.allows_all and self.codes is None:
             self._cloud  # noqa: B018  (found once, and kept)
 
-    def sample(self, n: int, rng: np.random.Generator) -> list[Point]:
-        """``n`` points, spread uniformly over the allowed part of the unit cube.
+    def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
+        """Codes, (n, dim), spread uniformly over the allowed part of the unit cube.
 
         They are drawn by rejection where that is efficient. Otherwise a cloud of points is found once, the same for
         every sample, and moved at random: see `tcgp.region.allowed`.
@@ -203,12 +218,12 @@ class Region:
             If no allowed point is found.
         """
         if self.allows_all:
-            return self.space.sample(n, rng)
-        if self.points is not None:
-            weights = np.array([_weight(self.space, point) for point in self.points])
-            return [self.points[i] for i in rng.choice(len(self.points), n, p=weights / weights.sum())]
+            return self.space.at_shares(rng.random((n, len(self.space))))
+        if self.codes is not None:
+            weights = np.array([_weight(self.space, point) for point in self.space.decode(self.codes)])
+            return self.codes[rng.choice(len(self.codes), n, p=weights / weights.sum())]
         cloud = self._cloud
-        found: list[Point] = []
+        found = np.empty((0, self.space.dim))
         while len(found) < n:
             missing = n - len(found)
             if cloud.acceptance >= (EFFICIENT_SLOW if self._is_slow else EFFICIENT):
@@ -218,11 +233,12 @@ class Region:
             else:
                 cloud = cloud.move(self._violation, rng)
                 shares = rng.permutation(cloud.shares)
-            found += self._allowed(self.space.from_unit(shares[:missing]))
+            codes = self.space.at_shares(shares[:missing])
+            found = np.concatenate([found, codes[self.allows(self.space.decode(codes))]])
         return found
 
-    def design(self, n: int, rng: np.random.Generator, known: FloatArray | None = None) -> list[Point]:
-        """``n`` different points that fill the allowed part evenly, or all if there are fewer.
+    def design(self, n: int, rng: np.random.Generator, known: FloatArray | None = None) -> FloatArray:
+        """Codes, (n, dim), of different points that fill the allowed part evenly, or all if there are fewer.
 
         Parameters
         ----------
@@ -236,12 +252,11 @@ class Region:
         EmptyRegionError
             If no allowed point is found.
         """
-        if self.points is not None and len(self.points) <= N_CANDIDATES:
-            points = self.points
+        if self.codes is not None and len(self.codes) <= N_CANDIDATES:
+            codes = self.codes
         else:
-            sample = self.sample(max(N_CANDIDATES, PER_POINT * n), rng)
-            points = list({tuple(point): point for point in sample}.values())
-        return [points[i] for i in spread_evenly(self.space.encode(points), min(n, len(points)), known)]
+            codes = self.space.distinct(self.sample(max(N_CANDIDATES, PER_POINT * n), rng))
+        return codes[spread_evenly(self.space.nearest(codes), min(n, len(codes)), known)]
 
     @property
     def _is_slow(self) -> bool:
@@ -259,9 +274,6 @@ class Region:
         """Which points satisfy everything; functions are called only where the expressions hold."""
         slow: list[Numbers | Predicate] = [*self._numbers, *self._predicates]
         return [all(check.violation(point) == 0.0 for check in slow) for point in points]
-
-    def _allowed(self, points: list[Point]) -> list[Point]:
-        return [point for point, good in zip(points, self.allows(points), strict=True) if good]
 
     @cached_property
     def _search(self) -> tuple[AllowedPoints | None, FloatArray]:

@@ -20,10 +20,10 @@ from tcgp._typing import RandomState
 from tcgp.goals import NOT_FINITE, SEVERAL_VALUES, Noise
 from tcgp.methods.portfolio import turns_of
 from tcgp.optimizer.optimizer import Optimizer
-from tcgp.record.history import Evaluation, History, SpaceExhausted
+from tcgp.record.history import Evaluation, SpaceExhausted
 from tcgp.record.journal import JournalError, check_path, held_back, uninterrupted
 from tcgp.record.settings import Settings, split_constraints, wanted_outputs
-from tcgp.record.streams import Streams
+from tcgp.region import Region
 from tcgp.running.arguments import FirstPoints, StopRules
 from tcgp.running.crews import (
     AdoptingCrew,
@@ -41,7 +41,6 @@ from tcgp.running.pace import seconds_left
 from tcgp.running.progress import NotebookBar, ProgressLine, progress_of
 from tcgp.running.retries import Retries
 from tcgp.running.stopping import n_without_improvement, shares_below
-from tcgp.search.proposer import Proposer
 from tcgp.space import Point, Space, described_kinds
 
 if TYPE_CHECKING:
@@ -278,9 +277,9 @@ def minimize(
     goals = wanted.goals(space)
     rules.check_goals(goals)
     given = FirstPoints.of(space, x0, y0, goals)
-    _check_allowed(
-        given, Proposer(space, wanted, History(space, wanted), Streams(0), [*goals.known, *others])
-    )
+    region = Region(space, [*goals.known, *others])
+    for point in given.points if given.values is None else ():
+        region.check(point)
     check_workers(workers, n_parallel, timeout)
     if journal is not None:
         check_path("journal", journal)
@@ -704,12 +703,6 @@ class _Watchers:
             self._line.close()
         if self._reporter is not None:
             self._reporter.close(self.message)
-
-
-def _check_allowed(given: FirstPoints, proposer: Proposer) -> None:
-    """Refuse points to evaluate that violate a known constraint."""
-    for point in given.points if given.values is None else ():
-        proposer.check_allowed(point)
 
 
 def _check_report(path: str | os.PathLike[str]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tcgp._arrays import rows_in
 from tcgp._threads import cached_property
 from tcgp._typing import FloatArray, IntArray
 from tcgp.criteria import (
@@ -30,12 +31,12 @@ from tcgp.goals import Quantity
 from tcgp.gp.units import fresh_rows
 from tcgp.laws.tabulated import tabulated
 from tcgp.maximize import Maximum, multistart, smc
-from tcgp.maximize.constrained import rank_constrained
 from tcgp.maximize.inert import spread_inert
 from tcgp.maximize.limits import Excess, follow_limits
 from tcgp.maximize.local import within
-from tcgp.maximize.mixed import rank_all, rank_candidates
+from tcgp.maximize.mixed import order
 from tcgp.maximize.multistart import clouds
+from tcgp.maximize.rank import rank
 from tcgp.methods.portfolio import for_several, turns_passed
 from tcgp.methods.published import choices_of
 from tcgp.methods.surrogate import Surrogate
@@ -47,7 +48,7 @@ from tcgp.record.streams import FIT, INERT, SEARCH, SHARE, Streams
 from tcgp.region import Region
 from tcgp.search.drought import misses, weight_of_limits
 from tcgp.search.trust_region import trust_region
-from tcgp.space import ENUMERABLE, Point, Space
+from tcgp.space import Point
 
 __all__ = ["Acquisition"]
 
@@ -170,12 +171,13 @@ class Acquisition:
 
     Parameters
     ----------
-    space : Space
     settings : Settings
     history : History
         Read, and never changed.
     streams : Streams
         Source of randomness.
+    region : Region
+        The space, or the part of it that known constraints allow.
 
     Attributes
     ----------
@@ -189,14 +191,13 @@ class Acquisition:
 
     def __init__(
         self,
-        space: Space,
         settings: Settings,
         history: History,
         streams: Streams,
-        region: Region | None = None,
+        region: Region,
     ) -> None:
-        self.space, self.settings, self.history, self.streams = space, settings, history, streams
-        self.region, self.choices = region, choices_of(settings.options)
+        self.settings, self.history, self.streams = settings, history, streams
+        self.region, self.space, self.choices = region, region.space, choices_of(settings.options)
         self.goals = history.goals
         self.surrogates = [self._surrogate(quantity) for quantity in self.goals.quantities]
         self._has_said_part = self._has_said_drought = False
@@ -276,15 +277,14 @@ class Acquisition:
             return None
         models = self.informed(models)
         criterion = self.criterion(models)
-        for x in self._candidates(criterion, models):
+        for u in self._candidates(criterion, models):
+            x, gain = self.space.decode(u[None])[0], criterion(self.space.nearest(u[None]))[0]
             if self._may_repeat(models):
-                again, gain = self._best_known(criterion)
-                if gain >= criterion(self.space.encode([x]))[0] - REPEAT:
+                again, known_gain = self._best_known(criterion)
+                if known_gain >= gain - REPEAT:
                     return again
             if self.history.is_new(x, spacing=self.spacing):
-                if not np.isfinite(criterion(self.space.encode([x]))[0]):
-                    return None
-                return self._spread(criterion, x, models)
+                return self._spread(criterion, x, models) if np.isfinite(gain) else None
         return None
 
     def best_known_point(self, models: Models) -> Point:
@@ -303,8 +303,8 @@ class Acquisition:
         """Whether evaluations at one point tell more than one of them."""
         return models.noisy and self.history.data.repeats_differ is not False
 
-    def _candidates(self, criterion: Criterion, models: Models) -> Iterator[Point]:
-        """Points with a large criterion, the best first; where a local step is due, the best of that before all."""
+    def _candidates(self, criterion: Criterion, models: Models) -> Iterator[FloatArray]:
+        """Codes with a large criterion, the best first; where a local step is due, the best of that before all."""
         box = self._trust_region(models)
         if box is not None:
             yield self._ranked(criterion, models, box)[0]
@@ -315,7 +315,7 @@ class Acquisition:
 
         In a drought, every step does.
         """
-        if not self.goals.limits or self.region is not None or not self.space.real_coordinates.all():
+        if not self.goals.limits or not self.region.allows_all or not self.space.real_coordinates.all():
             return None
         if self.goals.has_several:  # there is no best point, and steps from a front point go along the limits
             return None
@@ -375,19 +375,13 @@ class Acquisition:
         with np.errstate(under="ignore"):
             p = np.exp(log_p)
         if math.isfinite(self.space.size) and not models.noisy:  # the sample may hit a point that is known
-            p[[self.history.find(x) is not None for x in self._sample_points]] = 0.0
+            p[rows_in(self._sample, self.history.data.U)] = 0.0
         return float(p.mean())
 
     @cached_property
-    def _sample_points(self) -> list[Point]:
-        """Points spread over the space, or over the allowed part of it."""
-        sampler = self.space if self.region is None else self.region
-        return sampler.sample(N_SHARE, self.streams.rng(SHARE))
-
-    @cached_property
     def _sample(self) -> FloatArray:
-        """Codes of these points."""
-        return self.space.encode(self._sample_points)
+        """Codes of points spread over the allowed part of the space."""
+        return self.space.nearest(self.region.sample(N_SHARE, self.streams.rng(SHARE)))
 
     def informed(self, models: Models) -> Models:
         """The models given values at each point that is pending or has failed.
@@ -443,8 +437,7 @@ class Acquisition:
         assert data.reference is not None
         rng = self.streams.rng(SHARE, len(self.history.proposals))
         cloud, _ = clouds(data.U[models.front_rows], N_AROUND, rng)
-        if self.region is not None:
-            cloud = cloud[self.region.allows_codes(cloud)]
+        cloud = cloud[self.region.allows_codes(cloud)]
         front = models.front
         expected = _expected(models, np.vstack([self._sample, cloud]))
         is_new = ~(front[:, None] <= expected).all(axis=2).any(axis=0)
@@ -473,35 +466,30 @@ class Acquisition:
 
     def _ranked(
         self, criterion: Criterion, models: Models, box: tuple[FloatArray, FloatArray] | None = None
-    ) -> list[Point]:
-        """Points with a large criterion, in the box if there is one, the best first; all new ones if there are few."""
-        if self.space.size <= ENUMERABLE:
-            points = self.history.remaining(self.region, repeats=self._may_repeat(models))
-            return rank_all(criterion, self.space, points)
+    ) -> FloatArray:
+        """Codes with a large criterion, in the box if there is one, the best first; all new ones if they are few."""
+        if self.region.codes is not None:
+            return order(criterion, self.space, self.history.remaining(repeats=self._may_repeat(models)))
         data = models.data
         excess = np.maximum(data.excesses[data.succeeded], 0.0).sum(axis=1)
         anchors = data.U[data.succeeded][np.lexsort([data.standing[data.succeeded], excess])]
-        rng = self.streams.rng(SEARCH, len(self.history.proposals))
-        if self.region is not None:
-            ranked = rank_constrained(criterion, self.region, anchors=anchors, rng=rng)
-        else:
-            maximize = self._maximizer(models.objective)
-            ranked = rank_candidates(
-                criterion,
-                self.space,
-                maximize=maximize if box is None else within(*box, maximize),
-                anchors=anchors,
-                rng=rng,
-                snaps=self.choices.adjusts_proposals,
-            )
+        maximize = self._maximizer(models.objective)
+        ranked = rank(
+            criterion,
+            self.region,
+            maximize=maximize if box is None else within(*box, maximize),
+            anchors=anchors,
+            rng=self.streams.rng(SEARCH, len(self.history.proposals)),
+            snaps=self.choices.adjusts_proposals,
+        )
         if not models.limits or not models.has_feasible:
             return ranked
-        return rank_all(criterion, self.space, ranked + self._along_limits(models, anchors[0], box))
+        return order(criterion, self.space, np.vstack([ranked, self._along_limits(models, anchors[0], box)]))
 
     def _along_limits(
         self, models: Models, start: FloatArray, box: tuple[FloatArray, FloatArray] | None
-    ) -> list[Point]:
-        """Points along the limits on outputs, from a good one.
+    ) -> FloatArray:
+        """Codes along the limits on outputs, from a good one.
 
         With several objectives the good ones are those of the front in turn, and so are the objectives that are made
         lower, where the others become no higher.
@@ -519,10 +507,8 @@ class Acquisition:
         real = self.space.real_coordinates
         low, high = box or (np.zeros(self.space.dim), np.ones(self.space.dim))
         low, high = np.where(real, low, start), np.where(real, high, start)
-        points = self.space.decode(follow_limits(objective, limits, start, low, high, self.region))
-        if self.region is None:
-            return points
-        return [x for x, is_allowed in zip(points, self.region.allows(points), strict=True) if is_allowed]
+        codes = follow_limits(objective, limits, start, low, high, self.region)
+        return codes[self.region.allows(self.space.decode(codes))]
 
     def _spread(self, criterion: Criterion, x: Point, models: Models) -> Point:
         """Move a maximizer of log EI along real parameters that all models take to have no effect."""
@@ -530,7 +516,7 @@ class Acquisition:
             not self.choices.adjusts_proposals
             or self.settings.criterion != "ei"
             or self.settings.maximizer != "multistart"
-            or self.region is not None
+            or not self.region.allows_all
         ):
             return x
         model = models.objective

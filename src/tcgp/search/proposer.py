@@ -6,8 +6,7 @@ import itertools
 import logging
 import math
 import time
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,11 +18,11 @@ from tcgp.methods.portfolio import PORTFOLIOS
 from tcgp.record.history import SAME_POINT, History, Proposal, SpaceExhausted
 from tcgp.record.settings import Settings
 from tcgp.record.streams import DESIGN, SPREAD, Streams
+from tcgp.region import Region
 from tcgp.search.design import initial_design
-from tcgp.space import ENUMERABLE, Point, Space
+from tcgp.space import Point
 
 if TYPE_CHECKING:
-    from tcgp.region import Region
     from tcgp.search.acquisition import Acquisition
 
 __all__ = ["Proposer"]
@@ -42,14 +41,13 @@ class Proposer:
 
     Parameters
     ----------
-    space : Space
     settings : Settings
     history : History
         Read, and never changed.
     streams : Streams
         Source of randomness.
-    constraints : sequence
-        Known constraints: see `tcgp.region.Region`.
+    region : Region
+        The space, or the part of it that known constraints allow.
 
     Attributes
     ----------
@@ -59,33 +57,16 @@ class Proposer:
 
     def __init__(
         self,
-        space: Space,
         settings: Settings,
         history: History,
         streams: Streams,
-        constraints: Sequence[Any] = (),
+        region: Region,
     ) -> None:
-        self.space, self.settings, self.history, self.streams = space, settings, history, streams
-        self.constraints = constraints
+        self.settings, self.history, self.streams = settings, history, streams
+        self.region, self.space = region, region.space
         self.improvement: float | None = None
         self._next_look: int | None = None  # number of values at which to look for noise
         self._left_out: set[Point] = set()  # points of the user of which that was said
-
-    @cached_property
-    def region(self) -> Region | None:
-        """The part of the space that the known constraints allow; None if there are none."""
-        if not self.constraints:
-            return None
-        from tcgp.region import Region  # loads SciPy
-
-        return Region(self.space, self.constraints)
-
-    def check_allowed(self, x: Point) -> None:
-        """Refuse a point that violates a known constraint."""
-        if self.region is not None and not self.region.allows([x])[0]:
-            broken = zip(self.region.labels, self.region.violations([x])[0], strict=True)
-            names = ", ".join(repr(label) for label, violation in broken if violation > 0.0)
-            raise ValueError(f"the point {list(x)!r} violates the known constraint {names}")
 
     def say_left_out(self, x: Point) -> None:
         """Say that a point of the user is not evaluated, if it is not known itself but has a neighbour that is."""
@@ -102,7 +83,7 @@ class Proposer:
         """The model and its criterion."""
         from tcgp.search.acquisition import Acquisition  # loads SciPy: the design begins without it
 
-        return Acquisition(self.space, self.settings, self.history, self.streams, self.region)
+        return Acquisition(self.settings, self.history, self.streams, self.region)
 
     def continue_from(self, other: Proposer) -> None:
         """Take over what another proposer, of another space, was asked for."""
@@ -167,7 +148,7 @@ class Proposer:
         assert kind is not None
         assert n is not None
         i = self._n_designed(kind)
-        if self.region is not None:
+        if not self.region.allows_all:
             points = self._allowed_design
             return points[i] if i < len(points) and self.history.is_new(points[i]) else self._far_point()
         if kind == "uniform":  # one at a time, so that a longer design continues a shorter one
@@ -181,21 +162,19 @@ class Proposer:
         """How many points of the design have had their turn: points of the user take the place of the first ones."""
         if kind == "centre":
             return len(self.history)
-        begun = self.history.n_elsewhere if self.region is not None or kind != "uniform" else 0
+        begun = self.history.n_elsewhere if not self.region.allows_all or kind != "uniform" else 0
         return sum(proposal.source == "design" for proposal in self.history.proposals[begun:])
 
     @cached_property
     def _allowed_design(self) -> list[Point]:
         """Points that fill the allowed part evenly: as many as the design can need, or fewer if no more are allowed."""
-        region, n = self.region, self.settings.n_initial
-        assert region is not None
+        n, rng, space = self.settings.n_initial, self.streams.rng(DESIGN), self.space
         assert n is not None
-        centre = self.space.from_unit([np.full(len(self.space), 0.5)])
-        if self.settings.initial_design != "centre" or not region.allows(centre)[0]:
-            return region.design(n, self.streams.rng(DESIGN))
-        if n == 1:
-            return centre
-        return centre + region.design(n - 1, self.streams.rng(DESIGN), self.space.encode(centre))
+        centre = space.at_shares(np.full((1, len(space)), 0.5))
+        if self.settings.initial_design != "centre" or not self.region.allows(space.decode(centre))[0]:
+            return space.decode(self.region.design(n, rng))
+        others = self.region.design(n - 1, rng, space.nearest(centre)) if n > 1 else centre[:0]
+        return space.decode(np.vstack([centre, others]))
 
     def _from_criterion(self, number: int, repeat: bool) -> Proposal:
         start = time.perf_counter()
@@ -243,26 +222,28 @@ class Proposer:
     def _far_point(self) -> Point:
         """A new point far from all others: the farthest of many random ones, or of all that are left."""
         history = self.history
-        if self.space.size <= ENUMERABLE:
-            candidates = history.remaining(self.region, repeats=history.goals.noisy)
+        if self.region.codes is not None:
+            codes = history.remaining(repeats=history.goals.noisy)
         else:
-            sampler = self.space if self.region is None else self.region
-            sample = sampler.sample(N_SPREAD, self.streams.rng(SPREAD, len(history.proposals)))
-            candidates = [x for x in sample if history.is_new(x)]
-        if not candidates and math.isfinite(self.space.size) and self.region is None:
-            first = itertools.islice(self.space.points(), len(history) + 1)
-            candidates = [x for x in first if history.is_new(x)]
-        if not candidates:
+            codes = self._new(self.region.sample(N_SPREAD, self.streams.rng(SPREAD, len(history.proposals))))
+        if not len(codes) and math.isfinite(self.space.size):
+            first = list(itertools.islice(self.space.points(), len(history) + 1))
+            codes = self._new(self.space.encode(first)[self.region.allows(first)])
+        if not len(codes):
             raise SpaceExhausted(
                 "every point of the space has been evaluated or is pending"
                 if math.isfinite(self.space.size)
                 else "no other point is left: all that are allowed differ from those evaluated by less than "
                 f"{SAME_POINT:g} of the ranges"
             )
-        if not len(history):
-            return candidates[0]
-        distances = _squared_distance_to_nearest(self.space.encode(candidates), history.codes)
-        return candidates[int(np.argmax(distances))]
+        if len(history):
+            distances = _squared_distance_to_nearest(self.space.nearest(codes), history.codes)
+            codes = codes[[np.argmax(distances)]]
+        return self.space.decode(codes[:1])[0]
+
+    def _new(self, codes: FloatArray) -> FloatArray:
+        """The codes of points that are neither evaluated nor pending."""
+        return codes[[self.history.is_new(x) for x in self.space.decode(codes)]]
 
 
 def _squared_distance_to_nearest(U: FloatArray, V: FloatArray) -> FloatArray:

@@ -1,8 +1,9 @@
-"""Maximize a criterion over the part of a space that known constraints allow."""
+"""Maximize a criterion over a space, or the part of it that known constraints allow."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,13 +14,14 @@ from tcgp._threads import single_threaded
 from tcgp._typing import BoolArray, FloatArray
 from tcgp.criteria.base import Criterion
 from tcgp.maximize.ascent import ascend
-from tcgp.maximize.maximum import rank_distinct
-from tcgp.maximize.mixed import Held, distinct, rank_all, snap
+from tcgp.maximize.maximum import Maximum, rank_distinct
+from tcgp.maximize.mixed import Held, order, rank_everywhere, snap
 from tcgp.maximize.multistart import Compressed, choose_starts, clouds, top_and_spread
+from tcgp.maximize.multistart import maximize as multistart
 from tcgp.region import Region
-from tcgp.space import Integer, Point, Space
+from tcgp.space import Integer, Space
 
-__all__ = ["rank_constrained"]
+__all__ = ["rank"]
 
 # Points scanned: anywhere, towards the limits, around the anchors.
 N_SPREAD, N_STRETCHED, N_NEAR = 1000, 500, 1000
@@ -36,28 +38,37 @@ TOLERANCE = 1e-8  # of the last gain of an ascent, in units of the spread of the
 
 
 @single_threaded
-def rank_constrained(
-    criterion: Criterion, region: Region, *, anchors: FloatArray, rng: np.random.Generator
-) -> list[Point]:
-    """Allowed points with a large criterion, the best first.
+def rank(
+    criterion: Criterion,
+    region: Region,
+    *,
+    maximize: Callable[..., Maximum] = multistart,
+    anchors: FloatArray,
+    rng: np.random.Generator,
+    snaps: bool = True,
+) -> FloatArray:
+    """Codes of allowed points with a large criterion, the best first.
 
-    A scan of the allowed part gives the starts. Batched ascents climb from them and stop at the limits; the best ends
-    then follow the limits by sequential quadratic programming (SLSQP) with the gradients of the constraints, linear
-    ones exactly, and by moves to other integers and choices. Each point is checked as it is decoded.
+    A small space is searched exhaustively, and one without constraints as `rank_everywhere` says. Otherwise a scan of
+    the allowed part gives the starts. Batched ascents climb from them and stop at the limits; the best ends then follow
+    the limits by sequential quadratic programming (SLSQP) with the gradients of the constraints, linear ones exactly,
+    and by moves to other integers and choices. Each point is checked as it is decoded.
 
     Parameters
     ----------
     criterion : Criterion
         On the unit cube.
     region : Region
+    maximize, snaps
+        For a space without constraints: see `rank_everywhere`.
     anchors : array of shape (n, dim)
         Codes of good points, the best first; those that are not allowed are not used.
     rng : numpy.random.Generator
 
     Returns
     -------
-    list of points
-        At least one; those after the first need not be local maxima.
+    array of shape (k, dim)
+        At least one code; those after the first need not be local maxima.
 
     Raises
     ------
@@ -68,7 +79,7 @@ def rank_constrained(
     --------
     >>> import numpy as np
     >>> from tcgp import Space
-    >>> from tcgp.maximize.constrained import rank_constrained
+    >>> from tcgp.maximize.rank import rank
     >>> from tcgp.region import Region
     >>> class Plane:
     ...     def __call__(self, X):
@@ -76,15 +87,16 @@ def rank_constrained(
     ...     def value_and_gradient(self, X):
     ...         return self(X), np.tile([1.0, 2.0], (len(X), 1))
     >>> region = Region(Space([(0, 1), (0, 1)]), ["x0 ** 2 + x1 ** 2 <= 0.5"])
-    >>> points = rank_constrained(Plane(), region, anchors=np.empty((0, 2)), rng=np.random.default_rng(0))
-    >>> np.round(points[0], 6)
+    >>> rank(Plane(), region, anchors=np.empty((0, 2)), rng=np.random.default_rng(0))[0].round(6)
     array([0.316228, 0.632456])
     """
     space = region.space
-    if region.points is not None:
-        return rank_all(criterion, space, region.points)
+    if region.codes is not None:
+        return order(criterion, space, region.codes)
+    if region.allows_all:
+        return rank_everywhere(criterion, space, maximize=maximize, anchors=anchors, rng=rng, snaps=snaps)
     sample = region.sample(N_SPREAD, rng)
-    scan, n_far = _scan(region, space.encode(sample), anchors, rng)
+    scan, n_far = _scan(region, space.nearest(sample), anchors, rng)
     values = criterion(scan)
     far = choose_starts(scan[:n_far], values[:n_far], N_STARTS // 3)
     chosen = np.union1d(choose_starts(scan, values, N_STARTS), far)
@@ -93,14 +105,13 @@ def rank_constrained(
     search = _Search(criterion, region, min(spread, 1.0), rng)
     best, _ = rank_distinct(ends, end_values, distance=1e-2)
     polished = [search.improve(u) for u in best[:N_POLISHED]]
-    order = np.argsort(-values, kind="stable")[: 10 * N_RUNNERS_UP]
-    runners_up, _ = rank_distinct(scan[order], values[order])
+    first = np.argsort(-values, kind="stable")[: 10 * N_RUNNERS_UP]
+    runners_up, _ = rank_distinct(scan[first], values[first])
     codes = np.concatenate([polished, ends, runners_up[:N_RUNNERS_UP]])
     snapped = snap(codes)
-    codes = np.where(region.allows_codes(snapped)[:, None], snapped, codes)
-    points = distinct(space.decode(codes))
-    allowed = [point for point, good in zip(points, region.allows(points), strict=True) if good]
-    return rank_all(criterion, space, allowed or sample)
+    codes = space.distinct(np.where(region.allows_codes(snapped)[:, None], snapped, codes))
+    allowed = codes[region.allows(space.decode(codes))]
+    return order(criterion, space, allowed if len(allowed) else sample)
 
 
 def _scan(
@@ -276,24 +287,21 @@ class _Search:
 
     def _neighbours(self, u: FloatArray) -> FloatArray:
         """Allowed codes with one integer or choice changed, or two integers by one; other limits are made to hold."""
-        point = self.space.decode(u[None])[0]
-        others = [*self.space.neighbours(point), *self._exchanges(point)]
-        codes = self.space.encode(others)
-        allowed = self.region.allows(others)
+        codes = self.space.nearest(np.concatenate([self.space.neighbours(u), self._exchanges(u)]))
+        allowed = self.region.allows(self.space.decode(codes))
         return np.concatenate([codes[allowed], self._restore(codes[~allowed][:MAX_RESTORED])])
 
-    def _exchanges(self, point: Point) -> list[Point]:
-        """Points with two integers changed by one: along a limit on their sum no single change is allowed."""
+    def _exchanges(self, u: FloatArray) -> FloatArray:
+        """Codes with two integers changed by one: along a limit on their sum no single change is allowed."""
+        point, moves = self.space.decode(u[None])[0], []
         whole = [(i, d) for i, d in enumerate(self.space.dimensions) if isinstance(d, Integer)]
-        moves: list[Point] = []
         for (i, first), (j, second) in itertools.combinations(whole, 2):
             for a, b in itertools.product((-1, 1), repeat=2):
-                one, other = point[i] + a * (first.step or 1), point[j] + b * (second.step or 1)
-                if first.low <= one <= first.high and second.low <= other <= second.high:
-                    moved = list(point)
-                    moved[i], moved[j] = one, other
+                moved = list(point)
+                moved[i], moved[j] = point[i] + a * (first.step or 1), point[j] + b * (second.step or 1)
+                if first.low <= moved[i] <= first.high and second.low <= moved[j] <= second.high:
                     moves.append(moved)
-        return moves
+        return self.space.encode(moves)
 
     def _restore(self, codes: FloatArray) -> FloatArray:
         """Allowed codes near to some that are not: those that Newton steps over the real coordinates reach."""

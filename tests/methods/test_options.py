@@ -10,7 +10,7 @@ import pytest
 import tcgp
 from tcgp.methods import METHODS, RECIPES
 from tcgp.methods.options import Option, check_options
-from tcgp.methods.portfolio import describe_options, options_of
+from tcgp.methods.portfolio import options_of
 from tcgp.optimizer import Settings
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "models.md"
@@ -74,6 +74,21 @@ def test_every_option_of_a_recipe_reaches_its_fit():
             patch.setattr("tcgp.methods.fit.check_options", lambda *a, real=real, W=Watched: W(real(*a)))
             tcgp.fit_model(X, problem.fun(X), method, bounds=problem.bounds, rng=0)
         assert set(recipe.options) <= read, method
+
+
+def describe_options() -> str:
+    """A Markdown table of all options: as the page of models has it."""
+    lines = ["| option | values | meaning | methods and defaults |", "|---|---|---|---|"]
+    names = dict.fromkeys(name for method in METHODS for name in options_of(method))
+    for name in names:
+        found = {method: options_of(method)[name] for method in METHODS if name in options_of(method)}
+        groups: dict[str, list[str]] = {}
+        for method, option in found.items():
+            groups.setdefault(repr(option.default), []).append(method)
+        who = "; ".join(f"`{default}`: {', '.join(methods)}" for default, methods in groups.items())
+        option = next(iter(found.values()))
+        lines.append(f"| `{name}` | {option.values} | {option.meaning} | {who} |")
+    return "\n".join(lines)
 
 
 def test_the_page_of_models_lists_all_options():

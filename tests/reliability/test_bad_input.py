@@ -259,7 +259,6 @@ SCORES: list[Callable[..., Any]] = [
     lambda p, a, b: scoring.tks_pit(p, a, b),
     lambda p, a, b: scoring.ks_pit(p, a),
     lambda p, a, b: scoring.twcrps(p, a, b),
-    lambda p, a, b: scoring.crps(p, a),
     lambda p, a, b: scoring.thresholded_pit(p, a, b),
 ]
 

@@ -52,11 +52,18 @@ _NEGLIGIBLE = 1e-8
 
 
 @dataclass(frozen=True)
-class Noise:
-    """Of evaluations: True or a standard deviation, and that of each where it is known."""
+class _Task:
+    """What a model is fitted to; names as in `fit_model`."""
 
-    sd: bool | float
-    of_each: ArrayLike | None
+    X: FloatArray
+    y: FloatArray
+    bounds: FloatArray | None
+    rng: RandomState
+    state: Mapping[str, Any] | None
+    level: float | None
+    noise: bool | float = False  # of evaluations: True, or a standard deviation
+    sd: ArrayLike | None = None
+    kept_for: float = 1.0  # growth of the data until which the lengthscales of the state are kept
 
 
 def fit_model(
@@ -138,11 +145,10 @@ def fit_model(
         raise ValueError(f"level must be a number or None, got {plain(level)}")
     if check_noise(noise) or sd is not None:
         member = members_of(noisy_method(method))[0]
-        given = member_options(method, member, options)
-        return _fit(X, y, member.method, box, rng, state, level, given, Noise(noise or True, sd))
-    if method in PORTFOLIOS:
-        return _fit_best_member(X, y, method, box, rng, state, level, options)
-    return _fit(X, y, method, box, rng, state, level, options)
+        task = _Task(X, y, box, rng, state, level, noise or True, sd)
+        return _fit(task, member.method, member_options(method, member, options))
+    task = _Task(X, y, box, rng, state, level)
+    return (_fit_best_member if method in PORTFOLIOS else _fit)(task, method, options)
 
 
 def calibrate(
@@ -241,16 +247,7 @@ def low_value_score(model: Model, level: float | None = None) -> float:
     return float(scores @ model.weights)
 
 
-def _fit_best_member(
-    X: FloatArray,
-    y: FloatArray,
-    method: str,
-    bounds: FloatArray | None,
-    rng: RandomState,
-    state: Mapping[str, Any] | None,
-    level: float | None,
-    options: Mapping[str, Any],
-) -> Model:
+def _fit_best_member(task: _Task, method: str, options: Mapping[str, Any]) -> Model:
     """The member of a portfolio that predicts left-out low values best; its ``method`` says which it is.
 
     Members that smooth are left out: a model of exact data should pass through them.
@@ -258,12 +255,11 @@ def _fit_best_member(
     members = members_of(method)
     models = []
     for member in (members[number] for number in interpolating(members)):
-        if not has_enough_data(member, *X.shape):
-            continue
-        warm = state if (state or {}).get("method") == member.method else None
-        given = member_options(method, member, options)
-        models.append(_fit(X, y, member.method, bounds, rng, warm, level, given))
-    return min(models, key=lambda model: low_value_score(model, level))
+        if has_enough_data(member, *task.X.shape):
+            warm = task.state if (task.state or {}).get("method") == member.method else None
+            given = member_options(method, member, options)
+            models.append(_fit(replace(task, state=warm), member.method, given))
+    return min(models, key=lambda model: low_value_score(model, task.level))
 
 
 def fit_for_comparison(
@@ -277,44 +273,26 @@ def fit_for_comparison(
     options: Mapping[str, Any],
 ) -> Model:
     """The model of a single method; it keeps the lengthscales of ``state`` until the data have grown by a quarter."""
-    return _fit(X, y, method, bounds, rng, state, level, options, kept_for=COLD_FIT_GROWTH)
+    return _fit(_Task(X, y, bounds, rng, state, level, kept_for=COLD_FIT_GROWTH), method, options)
 
 
-def _fit(
-    X: FloatArray,
-    y: FloatArray,
-    method: str,
-    bounds: FloatArray | None,
-    rng: RandomState,
-    state: Mapping[str, Any] | None,
-    level: float | None,
-    options: Mapping[str, Any],
-    noise: Noise | None = None,
-    kept_for: float = 1.0,
-) -> Model:
+def _fit(task: _Task, method: str, options: Mapping[str, Any]) -> Model:
     """The model of a single method."""
     recipe = RECIPES[method]
-    settings = check_options(method, recipe.options, options)
-    interpolator, n_selected = _fit_interpolator(
-        recipe, settings, X, y, bounds, state or {}, level, noise, kept_for
-    )
-    model = calibrate(interpolator, method, rng=rng, state=state, level=level, **options)
+    interpolator, n_selected = _fit_interpolator(task, recipe, check_options(method, recipe.options, options))
+    model = calibrate(interpolator, method, rng=task.rng, state=task.state, level=task.level, **options)
     return replace(model, n_selected=n_selected)
 
 
-def _relaxation_threshold(
-    settings: Mapping[str, Any],
-    X: FloatArray,
-    y: FloatArray,
-    bounds: FloatArray | None,
-    previous: float | None,
-    level: float | None,
-) -> float:
+def _relaxation_threshold(task: _Task, recipe: Recipe, settings: Mapping[str, Any]) -> float:
     """The value above which data are relaxed: a quantile, with the memory of the paper's Algorithm 1."""
+    X, y = task.X, task.y
+    # A law calibrated below a threshold of its own has that in its state.
+    previous = (task.state or {}).get("threshold") if recipe.law == "normal" else None
     delta = settings.get("relax_delta", settings["delta"])
     share = settings.get("least", 0) * X.shape[1] / len(y)
-    delta = above(level, min(max(delta, share), 1.0), y)
-    weights = calibration.design_weights(Units.of(X, y, bounds).x_to_unit(X), w_max=settings["w_max"])
+    delta = above(task.level, min(max(delta, share), 1.0), y)
+    weights = calibration.design_weights(Units.of(X, y, task.bounds).x_to_unit(X), w_max=settings["w_max"])
     return calibration.next_threshold(y, weights, delta=delta, p_min=settings["p_min"], previous=previous)
 
 
@@ -324,51 +302,39 @@ def _looks_around(n_before: int, n: int) -> bool:
     return bool(now > before)
 
 
-def _fit_interpolator(
-    recipe: Recipe,
-    settings: Mapping[str, Any],
-    X: FloatArray,
-    y: FloatArray,
-    bounds: FloatArray | None,
-    state: Mapping[str, Any],
-    level: float | None,
-    noise: Noise | None,
-    kept_for: float,
-) -> tuple[Interpolator, int]:
+def _fit_interpolator(task: _Task, recipe: Recipe, settings: Mapping[str, Any]) -> tuple[Interpolator, int]:
     """Fit from the warm lengthscales; cold if there are none, and look around now and then.
 
-    They are kept until the data have grown by the factor ``kept_for``. Returns the number of data from which they were
-    selected, too.
+    Returns the number of data from which they were selected, too.
     """
+    names = ("smoothness", "selection", "shortest", "longest")
+    given = {name: settings[name] for name in names if name in settings}
+    is_noisy, n, state = bool(task.noise), len(task.y), task.state or {}
 
     def fit(start: ArrayLike | None = None, **search: bool) -> Interpolator:
-        names = ("smoothness", "selection", "shortest", "longest")
-        given = {name: settings[name] for name in names if name in settings}
-        curvature = unpack(state.get("curvature", ()))
-        if noise is not None:
-            noisy = NoisyGaussianProcess(noise.sd, **given)
-            return noisy.fit(
-                X, y, sd=noise.of_each, bounds=bounds, start=start, curvature=curvature, **search
-            )
-        interpolator: Interpolator
+        rest: dict[str, Any] = {
+            "bounds": task.bounds,
+            "start": start,
+            "curvature": unpack(state.get("curvature", ())),
+            **search,
+        }
+        if is_noisy:
+            return NoisyGaussianProcess(task.noise, **given).fit(task.X, task.y, sd=task.sd, **rest)
         if recipe.relaxed:
-            # A law calibrated below a threshold of its own has that in its state.
-            previous = state.get("threshold") if recipe.law == "normal" else None
-            threshold = _relaxation_threshold(settings, X, y, bounds, previous, level)
-            interpolator = RelaxedGaussianProcess(threshold, **given)
-        else:
-            nugget = None if recipe.learns_nugget else 0.0
-            interpolator = GaussianProcess(**given, nugget=nugget, covariance=recipe.covariance)
-        return interpolator.fit(X, y, bounds=bounds, start=start, curvature=curvature, **search)
+            threshold = _relaxation_threshold(task, recipe, settings)
+            return RelaxedGaussianProcess(threshold, **given).fit(task.X, task.y, **rest)
+        nugget = None if recipe.learns_nugget else 0.0
+        return GaussianProcess(**given, nugget=nugget, covariance=recipe.covariance).fit(
+            task.X, task.y, **rest
+        )
 
-    n, choices = len(y), choices_of(settings)
     start = state.get("lengthscales" if recipe.covariance == "product" else "kernel")
     if start is None:
         return fit(), n
-    if recipe.learns_nugget or noise is not None:
+    if recipe.learns_nugget or is_noisy:
         start = [*start, state["nugget"]]
     before = state.get("n", n - 1)
-    is_recent = n - before < (n - _REFIT_FROM) // _REFIT_STEP or n < kept_for * before
-    if is_recent and not choices.always_refits:
+    is_recent = n - before < (n - _REFIT_FROM) // _REFIT_STEP or n < task.kept_for * before
+    if is_recent and not choices_of(settings).always_refits:
         return fit(start, refine=False), before
     return fit(start, look_around=_looks_around(before, n)), n

@@ -6,7 +6,7 @@ import contextlib
 import json
 import logging
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -36,7 +36,7 @@ from tcgp.methods.portfolio import (
 )
 from tcgp.models import Model
 
-__all__ = ["Fit", "Members", "State", "rows_to_compare"]
+__all__ = ["Fit", "Members", "State", "record_of", "rows_to_compare", "states_in"]
 
 logger = logging.getLogger("tcgp")
 
@@ -175,7 +175,7 @@ class Members:
     def remember(self, record: Mapping[str, Any] | None) -> None:
         """Add the states of a fit that a journal has recorded."""
         if record is not None:
-            self.states += [(record["n"], state) for state in (*record.get("rivals", ()), record["state"])]
+            self.states += [(record["n"], state) for state in states_in(record)]
 
     def updated(self, X: FloatArray, y: FloatArray) -> Model | None:
         """The last model given the values told since it was fitted, which is cheaper than a fit.
@@ -260,10 +260,20 @@ class Members:
         known = {state.get("member", 0) for m, state in self.states if m == n}
         rivals_first = (*(i for i in models if i != number), number)
         new = [_state(models[i], i, found.get(i, {})) for i in rivals_first if i not in known]
-        if not new:
-            return None
-        *rivals, state = new
-        return {"n": n, "state": state, **({"rivals": rivals} if rivals else {})}
+        return record_of(n, new)
+
+
+def record_of(n: int, states: Sequence[State]) -> State | None:
+    """The record of a fit to n data, the chosen state last; None if no state is new."""
+    if not states:
+        return None
+    *rivals, state = states
+    return {"n": n, "state": state, **({"rivals": rivals} if rivals else {})}
+
+
+def states_in(record: Mapping[str, Any] | None) -> list[State]:
+    """The states in a record, the chosen one last."""
+    return [] if record is None else [*record.get("rivals", ()), record["state"]]
 
 
 def rows_to_compare(states: Iterable[tuple[int, State]], n_rows: int, n: int) -> IntArray:

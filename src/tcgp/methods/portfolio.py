@@ -23,7 +23,6 @@ __all__ = [
     "candidates",
     "check_method",
     "compress",
-    "describe_options",
     "for_several",
     "has_enough_data",
     "improvements",
@@ -157,21 +156,6 @@ def check_method(method: object) -> None:
 def options_of(method: str) -> Mapping[str, Option]:
     """The options of a method, by name."""
     return PORTFOLIOS[method].options if method in PORTFOLIOS else RECIPES[method].options
-
-
-def describe_options() -> str:
-    """A Markdown table of all options: for the documentation."""
-    lines = ["| option | values | meaning | methods and defaults |", "|---|---|---|---|"]
-    names = dict.fromkeys(name for method in METHODS for name in options_of(method))
-    for name in names:
-        found = {method: options_of(method)[name] for method in METHODS if name in options_of(method)}
-        groups: dict[str, list[str]] = {}
-        for method, option in found.items():
-            groups.setdefault(repr(option.default), []).append(method)
-        who = "; ".join(f"`{default}`: {', '.join(methods)}" for default, methods in groups.items())
-        option = next(iter(found.values()))
-        lines.append(f"| `{name}` | {option.values} | {option.meaning} | {who} |")
-    return "\n".join(lines)
 
 
 def members_of(method: str) -> tuple[Member, ...]:

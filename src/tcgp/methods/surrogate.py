@@ -11,7 +11,7 @@ import numpy as np
 
 from tcgp._typing import FloatArray
 from tcgp.gp.units import fresh_rows, merge_duplicates
-from tcgp.methods.members import Fit, Members, State, rows_to_compare
+from tcgp.methods.members import Fit, Members, State, record_of, rows_to_compare, states_in
 from tcgp.methods.portfolio import noisy_method, options_of
 from tcgp.methods.scales import AS_IT_IS, scales_of
 from tcgp.models import Model
@@ -99,7 +99,7 @@ class Surrogate:
         n, level = len(y) if n is None else n, level if self.bound is None else 0.0
         model, found = self._with_noise(X, y, sd, place, seed, n) if self.noisy else (None, [])
         if model is not None:
-            return model, _record(n, found)
+            return model, record_of(n, found)
         scales = {"plain": AS_IT_IS} if self.bound is None else scales_of(X, y, self.bound)
         names = self._in_question(scales, n)
         rows = rows_to_compare(self.states, len(y), n)
@@ -124,7 +124,7 @@ class Surrogate:
         best = max(names, key=scores.__getitem__) if len(names) > 1 else names[0]
         self.scale, self._chosen = scales[best], self._members[best]
         new = [state for name in names if name != best for state in states[name]] + states[best]
-        return models[best], _record(n, found + new)
+        return models[best], record_of(n, found + new)
 
     def _with_noise(
         self,
@@ -151,7 +151,7 @@ class Surrogate:
     def remember(self, record: Mapping[str, Any] | None) -> None:
         """Add the states of a fit that a journal has recorded."""
         if record is not None:
-            self.states += [(record["n"], state) for state in (*record.get("rivals", ()), record["state"])]
+            self.states += [(record["n"], state) for state in states_in(record)]
 
     def updated(self, X: FloatArray, y: FloatArray) -> Model | None:
         """The last model given the values told since it was fitted, NaN for those not known: see `Members.updated`.
@@ -200,17 +200,7 @@ def _repeats_differ(X: FloatArray, y: FloatArray) -> bool:
     return int(new.sum()) > int(fresh_rows(X, np.empty((0, X.shape[1]))).sum())
 
 
-def _record(n: int, states: list[State]) -> State | None:
-    """The record of a fit to n data, the chosen state last; None if no state is new."""
-    if not states:
-        return None
-    *rivals, state = states
-    return {"n": n, "state": state, **({"rivals": rivals} if rivals else {})}
-
-
 def _states(name: str, record: State | None) -> list[State]:
     """The states in a record, with the name of the scale."""
-    if record is None:
-        return []
     mark = {} if name == "plain" else {"scale": name}
-    return [{**state, **mark} for state in (*record.get("rivals", ()), record["state"])]
+    return [{**state, **mark} for state in states_in(record)]

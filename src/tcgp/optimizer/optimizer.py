@@ -158,10 +158,11 @@ class Optimizer(RunView):
         noise: Noise = False,
     ) -> None:
         parameters = Space(space)
-        texts, others = split_constraints(constraints)
-        settings = Settings(
-            **wanted_outputs(objective, maximize, reference),
-            constraints=texts,
+        settings, others = Settings.given(
+            objective,
+            constraints,
+            maximize,
+            reference,
             method=method,
             criterion=criterion,
             n_initial=n_initial,

@@ -1,6 +1,7 @@
 """Views of models and of optimization runs, with matplotlib (``pip install matplotlib``).
 
-Functions of one view take ``ax`` and return it; functions of several return a new `matplotlib.figure.Figure`.
+Functions of one view draw into ``ax``, by default that of a new figure, and return it; functions of several return a
+new `matplotlib.figure.Figure`.
 Nothing is shown and nothing is left behind in pyplot: save the figure, or let a notebook display it.
 matplotlib is imported when the first picture is drawn.
 """

@@ -32,17 +32,6 @@ def plot_pit(model: Model, *, ax: Axes | None = None) -> Axes:
 
     A curve above the diagonal at small u means that values fall into the lower tail more often than predicted.
 
-    Parameters
-    ----------
-    model : Model
-        A fitted model.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> import numpy as np
@@ -61,17 +50,6 @@ def plot_pit(model: Model, *, ax: Axes | None = None) -> Axes:
 
 def plot_tpit(model: Model, *, ax: Axes | None = None) -> Axes:
     """Weighted leave-one-out PIT below the threshold: what the paper calibrates (Section 4.2).
-
-    Parameters
-    ----------
-    model : Model
-        A fitted model.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
@@ -103,12 +81,6 @@ def plot_leave_one_out(model: Model, level: float = 0.9, *, ax: Axes | None = No
         A fitted model.
     level : float
         Probability of the intervals.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------

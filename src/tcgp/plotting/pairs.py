@@ -61,10 +61,6 @@ def plot_samples(
     output : str, optional
         Which objective or other output to show; the first objective by default.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Examples
     --------
     >>> import tcgp

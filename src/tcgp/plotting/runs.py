@@ -67,12 +67,6 @@ def plot_convergence(
         Known minimum, or maximum if the runs maximize: the difference from it is drawn, on a logarithmic scale.
     labels : sequence of str, optional
         Names of the runs of a sequence.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
@@ -161,10 +155,6 @@ def plot_result(
         Known minimum (or maximum): convergence is then drawn as the difference from it, on a logarithmic scale.
     parameters : sequence of int or str, optional
         Which parameters to show, by place or name; the first eight by default.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
 
     Examples
     --------

@@ -88,6 +88,15 @@ class Settings:
     reference: Mapping[str, float] | None = None
     noise: Noise = False
 
+    @classmethod
+    def given(
+        cls, objective: object, constraints: object, maximize: object, reference: object, **others: Any
+    ) -> tuple[Settings, list[Any]]:
+        """The settings of a user, who may write goals in several ways; and the constraints not given as text."""
+        texts, functions = split_constraints(constraints)
+        goals = wanted_outputs(objective, maximize, reference)
+        return cls(**goals, constraints=texts, **others), functions
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "constraints", tuple(self.constraints))
         for name in ("objective", "maximize"):  # JSON knows no tuples

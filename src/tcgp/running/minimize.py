@@ -22,7 +22,7 @@ from tcgp.methods.portfolio import turns_of
 from tcgp.optimizer.optimizer import Optimizer
 from tcgp.record.history import Evaluation, SpaceExhausted
 from tcgp.record.journal import JournalError, check_path, held_back, uninterrupted
-from tcgp.record.settings import Settings, split_constraints, wanted_outputs
+from tcgp.record.settings import Settings
 from tcgp.region import Region
 from tcgp.running.arguments import FirstPoints, StopRules
 from tcgp.running.crews import (
@@ -136,8 +136,8 @@ def minimize(
         The parameters.
     n_evals : int
         Total number of evaluations, including the initial design, failures, and those of a resumed journal.
-    method : str
-        Predictive model; see `tcgp.Optimizer` for ``"auto"`` and `tcgp.fit_model` for the others; ``"tcgp"`` is the
+    method, criterion, epsilon, maximizer, initial_design, options
+        How the next point is chosen: see `tcgp.Optimizer`, and `tcgp.fit_model` for the methods. ``"tcgp"`` is the
         paper's, to the letter with ``options={"as_published": True}``.
     objective : str or list of str, optional
         Name of the output to minimize, if ``fun`` returns a mapping, or an expression such as
@@ -145,11 +145,9 @@ def minimize(
     constraints : str, or sequence of str, callables and SciPy constraints
         ``"stress <= 250"`` (an output: learned during the run) or ``"width <= 0.5 * height"`` (only parameters: never
         violated); see `tcgp.Optimizer`.
-    maximize : bool, str or list of str
-        Whether to maximize; or the name of the output to maximize; or a list of those among several objectives.
+    maximize, reference
+        What is maximized, and of several objectives the values beyond which a point is of no use; see `tcgp.Optimizer`.
         Results keep the sign of ``fun``.
-    criterion : {"ei", "lcb"}
-        Expected improvement, or the lower confidence bound of level ``epsilon``.
     n_initial : int, optional
         Size of the initial design; by default two more than parameters with ``"auto"``, and at least as many as
         workers; 10 per parameter with other methods; at most half of ``n_evals``. The points of ``x0`` count.
@@ -172,21 +170,11 @@ def minimize(
         see `Optimizer.change_space`.
     progress : bool
         Whether to show a progress bar: on standard error, or in a notebook through tqdm if that is installed.
-    maximizer : {"multistart", "smc"}, optional
-        How the criterion is maximized: gradient search from many starts, or the paper's SMC + SLSQP. The first by
-        default, the second with ``options={"as_published": True}``.
     target : float or mapping, optional
         Stop once a value that satisfies all constraints is at most this, or at least this with ``maximize``. With
         several objectives a mapping, ``{"mass": 40.0, "deflection": 2.0}``: stop once a point is as good in all.
     max_time : float, optional
         Stop after this many seconds; an evaluation in this process is not interrupted.
-    initial_design : {"uniform", "lhs", "sobol", "centre"}, optional
-        Kind of initial design: by default uniform, as in the paper, and with ``"auto"`` the centre followed by Sobol'
-        points. A point of ``x0`` takes the place of the centre.
-    epsilon : float
-        Level of the lower confidence bound.
-    options : mapping, optional
-        Options of the method, such as ``{"delta": 0.1}``; see `tcgp.fit_model`.
     patience : int, optional
         Stop once this many points in a row that a model chose have brought no improvement.
     min_improvement : float, optional
@@ -209,8 +197,6 @@ def minimize(
     max_failures : int or float, optional
         Stop once more evaluations than this have failed: a number of them or, below 1, a share of all from the tenth
         on. The journal can be continued with another limit.
-    reference : mapping, optional
-        Of several objectives, values beyond which a point is of no use; see `tcgp.Optimizer`.
     noise : bool, float or mapping
         Whether evaluations scatter: False, True (how much is learned), the standard deviation, or a mapping from
         outputs to these; see `tcgp.Optimizer`. ``fun`` may return the output ``"mass_sd"`` beside ``"mass"``.
@@ -259,10 +245,11 @@ def minimize(
         confirm,
     )
     again = Retries.of(retries)
-    texts, others = split_constraints(constraints)
-    wanted = Settings(
-        **wanted_outputs(objective, maximize, reference),
-        constraints=texts,
+    wanted, others = Settings.given(
+        objective,
+        constraints,
+        maximize,
+        reference,
         method=method,
         criterion=criterion,
         n_initial=n_initial,

@@ -8,7 +8,7 @@ from tcgp.scoring.diagnosis import Diagnosis, diagnose
 from tcgp.scoring.limits import LimitDiagnosis, diagnose_limit
 from tcgp.scoring.occurrence import occurrence_discrepancy, predicted_probability
 from tcgp.scoring.pit import ks_pit, thresholded_pit, tks_pit
-from tcgp.scoring.ranked_probability import crps, twcrps, twcrps_sampled
+from tcgp.scoring.ranked_probability import twcrps
 from tcgp.scoring.scores import Scores, leave_one_out_prediction, loo_scores, test_scores
 from tcgp.scoring.sensitivity import Sensitivities, Sensitivity, sensitivity
 
@@ -18,7 +18,6 @@ __all__ = [
     "Scores",
     "Sensitivities",
     "Sensitivity",
-    "crps",
     "diagnose",
     "diagnose_limit",
     "ks_pit",
@@ -31,5 +30,4 @@ __all__ = [
     "thresholded_pit",
     "tks_pit",
     "twcrps",
-    "twcrps_sampled",
 ]

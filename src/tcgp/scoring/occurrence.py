@@ -51,14 +51,10 @@ def occurrence_discrepancy(
 
     Parameters
     ----------
-    prediction : Prediction
-        Predictive distributions at n points spread uniformly over the box, or weighted accordingly.
-    threshold : float
-        Threshold t.
+    prediction, threshold, weights
+        As in `predicted_probability`.
     probability : float
         p_t, the probability of {f(X) ≤ t}, in [0, 1].
-    weights : (n,) array, optional
-        Weights of the points, of any positive sum; equal by default.
 
     Returns
     -------

@@ -75,16 +75,11 @@ def tks_pit(
 
     Parameters
     ----------
-    prediction : Prediction
-        Predictive distributions at n points.
-    y : (n,) array
-        Observed values, at least one of them at or below t.
-    threshold : float
-        Threshold t.
+    prediction, y, threshold, ratio
+        As in `thresholded_pit`. At least one value must be at or below t. Values whose PIT is NaN are not counted: G
+        then ends below one.
     weights : (n,) array, optional
         Weights of the points, of any positive sum; equal by default.
-    ratio : {"exact", "plain"}
-        As in `thresholded_pit`. Values that are NaN are not counted: G then ends below one.
 
     Returns
     -------
@@ -113,21 +108,7 @@ def tks_pit(
 
 
 def ks_pit(prediction: Prediction, y: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """KS–PIT: the distance of the PIT F(y) from the uniform distribution, the limit of `tks_pit` as t → ∞.
-
-    Parameters
-    ----------
-    prediction : Prediction
-        Predictive distributions at n points.
-    y : (n,) array
-        Observed values.
-    weights : (n,) array, optional
-        Weights of the points, of any positive sum; equal by default.
-
-    Returns
-    -------
-    float
-        Between 0 (calibrated) and 1.
+    """KS–PIT: the distance of the PIT F(y) from the uniform distribution, which is `tks_pit` with t = ∞.
 
     Examples
     --------

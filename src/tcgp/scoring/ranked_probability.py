@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from tcgp._text import plain
-from tcgp._typing import ArrayLike, FloatArray, RandomState
+from tcgp._typing import ArrayLike, FloatArray
 from tcgp.calibration.noisy import NoisyLaw
 from tcgp.laws import GeneralizedNormal, Law, Normal
 from tcgp.laws.recalibrated import RecalibratedNormal
@@ -18,7 +18,7 @@ from tcgp.models import Prediction
 from tcgp.scoring._arguments import check_threshold, check_values
 from tcgp.scoring._squared_cdf import normal_primitive, primitive_of_square
 
-__all__ = ["crps", "twcrps", "twcrps_sampled"]
+__all__ = ["twcrps"]
 
 Primitive = Callable[[FloatArray], FloatArray]
 
@@ -61,10 +61,6 @@ def twcrps(prediction: Prediction, y: ArrayLike, threshold: float, *, negligible
     -------
     (n,) array
         Scores in the units of y; smaller is better.
-
-    See Also
-    --------
-    twcrps_sampled : the Monte Carlo estimate of the paper.
 
     Examples
     --------
@@ -112,77 +108,6 @@ def _noisy_twcrps(prediction: Prediction, y: FloatArray, t: float) -> FloatArray
         z = np.maximum(start, low) + width * _SHARES_OF_WIDTH
         score += width * (_WEIGHTS @ (prediction.cdf(z) - known) ** 2)
     return np.asarray(score)
-
-
-def crps(prediction: Prediction, y: ArrayLike) -> FloatArray:
-    """Continuous ranked probability score of each point, exactly: `twcrps` without a threshold.
-
-    Parameters
-    ----------
-    prediction : Prediction
-        Predictive distributions at n points.
-    y : (n,) array
-        Observed values.
-
-    Returns
-    -------
-    (n,) array
-        Scores in the units of y; smaller is better.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tcgp.laws import Normal
-    >>> from tcgp.models import Prediction
-    >>> from tcgp.scoring import crps
-    >>> crps(Prediction(mean=np.zeros(1), sd=np.ones(1), law=Normal()), [0.0]).round(4)
-    array([0.2337])
-    """
-    return twcrps(prediction, y, np.inf)
-
-
-def twcrps_sampled(
-    prediction: Prediction, y: ArrayLike, threshold: float, n_samples: int = 1000, rng: RandomState = None
-) -> FloatArray:
-    """Monte Carlo twCRPS of each point (paper, Appendix C.2): K draws Y_l per point and v(z) = min(z, t).
-
-    The estimate is the mean of |v(Y_l) − v(y)| minus half the mean of |v(Y_l) − v(Y_r)| over all pairs;
-    sorted draws give the second in K log K operations. It is biased upwards by E|v(Y) − v(Y')| / 2K.
-
-    Parameters
-    ----------
-    prediction : Prediction
-        Predictive distributions at n points.
-    y : (n,) array
-        Observed values.
-    threshold : float
-        Threshold t; may be +inf.
-    n_samples : int
-        Number K of draws per point.
-    rng : int, Generator or None
-
-    Returns
-    -------
-    (n,) array
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tcgp.laws import Normal
-    >>> from tcgp.models import Prediction
-    >>> from tcgp.scoring import twcrps_sampled
-    >>> prediction = Prediction(mean=np.zeros(2), sd=np.ones(2), law=Normal())
-    >>> twcrps_sampled(prediction, [-1.0, 2.0], threshold=0.5, n_samples=100_000, rng=0).round(2)
-    array([0.57, 0.3 ])
-    """
-    y, t = check_values(prediction, y), check_threshold(threshold)
-    if n_samples < 1:
-        raise ValueError(f"n_samples must be at least 1, got {n_samples}")
-    draws = np.sort(np.minimum(prediction.sample(n_samples, rng), t), axis=0)  # (K, n)
-    ranks = 2.0 * np.arange(1, n_samples + 1) - n_samples - 1.0
-    distance = np.abs(draws - np.minimum(y, t)).mean(axis=0)
-    out: FloatArray = distance - ranks @ draws / n_samples**2
-    return out
 
 
 def _standardized_twcrps(

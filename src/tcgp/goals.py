@@ -222,24 +222,27 @@ class Goals:
         )
         names = [*parameters, *texts, *self.needed()]
         for constraint in (part for text in constraints for part in parse_constraint(text, names)):
-            unknown = sorted(constraint.names - set(parameters))
-            if not unknown:
+            if constraint.names <= set(parameters):
                 self.known.append(constraint)
-                continue
-            _check_numeric(space, "constraints", constraint)
-            self.limits += _sides(constraint)
+            else:
+                _check_numeric(space, "constraints", constraint)
+                self.limits += _sides(constraint)
         if self.limits and objective is None:
-            text, output = self.limits[0].text, self.needed()[0]
-            close = difflib.get_close_matches(output, parameters, 1)
-            hint = f"; did you mean the parameter {close[0]!r}?" if close else ""
-            raise ValueError(
-                f"constraints: {text!r} is about the output {output!r}, so objective must name the output to "
-                f"optimize, got None{hint}"
-            )
+            raise self._no_objective()
         self.outputs = tuple(self.needed())
         self._check_noise()
         self.objectives = [self._with_noise(quantity) for quantity in self.objectives]
         self.limits = [self._with_noise(quantity) for quantity in self.limits]
+
+    def _no_objective(self) -> ValueError:
+        """The error for a limit on an output where none is optimized: the name may be that of a parameter, misspelt."""
+        text, output = self.limits[0].text, self.needed()[0]
+        close = difflib.get_close_matches(output, parameter_names(self.space), 1)
+        hint = f"; did you mean the parameter {close[0]!r}?" if close else ""
+        return ValueError(
+            f"constraints: {text!r} is about the output {output!r}, so objective must name the output to optimize, "
+            f"got None{hint}"
+        )
 
     def _check_noise(self) -> None:
         if not isinstance(self.noise, Mapping):

@@ -255,15 +255,7 @@ class TailCalibratedSampler(BaseSampler):
         signs = _signs(study)
         complete = [other for other in others if other.state == TrialState.COMPLETE]
         limits = sorted({key for other in complete for key in constraints_of(other)})
-        trials = Trials(parameters)
-        for other in others:
-            values = parameters.values_of(other)
-            if other.state == TrialState.COMPLETE:
-                excesses = [constraints_of(other).get(key, math.nan) for key in limits]
-                found = tuple(sign * value for sign, value in zip(signs, other.values, strict=True))
-                trials.add(values, Status.DONE, found if len(found) > 1 else found[0], excesses)
-            else:
-                trials.add(values, Status.FAILED if other.state == TrialState.FAIL else Status.PENDING)
+        trials = _trials_of(parameters, others, signs, limits)
         evaluations = trials.evaluations
         names = [*parameters.distributions, *(f"{CONSTRAINTS}:{key}" for key in limits)]
         state = latest_state(others, names, n=len(evaluations))
@@ -530,6 +522,22 @@ def _check_objectives(study: Study) -> None:
             f"TailCalibratedSampler optimizes at most {MOST_OBJECTIVES} objectives, and the study has "
             f"{len(study.directions)}: use another sampler, or make some of them constraints"
         )
+
+
+def _trials_of(
+    parameters: OptunaParameters, others: Sequence[FrozenTrial], signs: Sequence[float], limits: Sequence[str]
+) -> Trials:
+    """The trials of a study, with small values good and NaN for a limit that one does not have."""
+    trials = Trials(parameters)
+    for other in others:
+        values = parameters.values_of(other)
+        if other.state == TrialState.COMPLETE:
+            excesses = [constraints_of(other).get(key, math.nan) for key in limits]
+            found = tuple(sign * value for sign, value in zip(signs, other.values, strict=True))
+            trials.add(values, Status.DONE, found if len(found) > 1 else found[0], excesses)
+        else:
+            trials.add(values, Status.FAILED if other.state == TrialState.FAIL else Status.PENDING)
+    return trials
 
 
 def _signs(study: Study) -> list[float]:

@@ -301,21 +301,28 @@ class TcgpSearchCV(BaseSearchCV):
                     f"the space has {done} candidates, fewer than n_iter={self.n_iter}", stacklevel=3
                 )
                 return
-            candidates = [parameters.values_at(x) for x in points]
-            try:
-                results = evaluate_candidates(candidates)
-            except ValueError as error:
-                if not n_scored or "fits failed" not in str(error):
-                    raise
-                warnings.warn(str(error), FitFailedWarning, stacklevel=3)
-                self._failed += candidates
-                scores = [math.nan] * len(points)
-            else:
-                scores = results[self._score_name(results)][n_scored:].tolist()
-                n_scored += len(points)
-            for x, score in zip(points, scores, strict=True):
+            scores = self._scores(evaluate_candidates, [parameters.values_at(x) for x in points], n_scored)
+            n_scored += 0 if scores is None else len(scores)
+            for x, score in zip(points, scores or [math.nan] * len(points), strict=True):
                 failed = "a fit failed" if math.isnan(score) else None
                 self.optimizer_.tell(x, None if failed else score, reason=failed)
+
+    def _scores(
+        self,
+        evaluate_candidates: Callable[[Sequence[dict[str, Any]]], Mapping[str, Any]],
+        candidates: list[dict[str, Any]],
+        n_scored: int,
+    ) -> list[float] | None:
+        """The scores of candidates; None if all their fits failed, where others before them have scores."""
+        try:
+            results = evaluate_candidates(candidates)
+        except ValueError as error:
+            if not n_scored or "fits failed" not in str(error):
+                raise
+            warnings.warn(str(error), FitFailedWarning, stacklevel=4)
+            self._failed += candidates
+            return None
+        return list(results[self._score_name(results)][n_scored:].tolist())
 
     def _propose(self, n: int) -> list[Any]:
         """At most n new points; fewer where a finite space has no more."""

@@ -310,6 +310,7 @@ def _fit_interpolator(task: _Task, recipe: Recipe, settings: Mapping[str, Any]) 
     names = ("smoothness", "selection", "shortest", "longest")
     given = {name: settings[name] for name in names if name in settings}
     is_noisy, n, state = bool(task.noise), len(task.y), task.state or {}
+    choices = choices_of(settings)
 
     def fit(start: ArrayLike | None = None, **search: bool) -> Interpolator:
         rest: dict[str, Any] = {
@@ -335,6 +336,6 @@ def _fit_interpolator(task: _Task, recipe: Recipe, settings: Mapping[str, Any]) 
         start = [*start, state["nugget"]]
     before = state.get("n", n - 1)
     is_recent = n - before < (n - _REFIT_FROM) // _REFIT_STEP or n < task.kept_for * before
-    if is_recent and not choices_of(settings).always_refits:
+    if is_recent and not choices.always_refits:
         return fit(start, refine=False), before
     return fit(start, look_around=_looks_around(before, n)), n

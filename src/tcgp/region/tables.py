@@ -7,7 +7,6 @@ times as fast. What must be exact is computed from points.
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -71,9 +70,7 @@ def value_range(dimension: Dimension) -> tuple[float, float]:
 
 
 def _is_numeric(dimension: Dimension) -> bool:
-    return not isinstance(dimension, Categorical) or all(
-        isinstance(choice, numbers.Real) for choice in dimension.choices
-    )
+    return not isinstance(dimension, Categorical) or dimension.numeric
 
 
 def _choices(dimension: Categorical, index: IntArray) -> FloatArray:

@@ -116,11 +116,7 @@ def report_data(
     shown = optimizer.history.best or knee(optimizer) or optimizer.history.least_violating
     outlook = attempt("the outputs", Outlook, optimizer) if model is not None else None
     limits = attempt("the constraints", constraints, optimizer, shown, models, outlook) or []
-    calibration = (
-        None
-        if model is None or goals.has_several
-        else attempt("the calibration", _calibration, model, bool(goals.maximize))
-    )
+    of_model = _of_model(models, model, outlook, shown)
     return {
         "title": shorten(title),
         "state": {**asdict(state), "written": round(time.time(), 1)},
@@ -131,18 +127,7 @@ def report_data(
             "outputs": [shorten(name, LONGEST_TEXT) for name in outputs],
         },
         "n_initial": optimizer.settings.n_initial,
-        "evaluations": {
-            "x": [_coordinates(optimizer, e.x, 8) for e in evaluations],
-            "y": [rounded(e.y, 12) for e in evaluations],
-            "outputs": [[rounded((e.outputs or {}).get(name), 8) for name in outputs] for e in evaluations],
-            "broken": _broken(optimizer),
-            "reason": [None if e.reason is None else shorten(e.reason, LONGEST_TEXT) for e in evaluations],
-            "corrected": [_former(optimizer, e) for e in evaluations],
-            "id": [e.id for e in evaluations],
-            "source": [_source(optimizer, e) for e in evaluations],
-            "optimizer": [rounded(_seconds_to_choose(optimizer, e), 4) for e in evaluations],
-            "simulator": [rounded(e.seconds, 4) for e in evaluations],
-        },
+        "evaluations": _columns(optimizer, outputs),
         "retries": len(optimizer.history.retries),
         "pending": [{"id": p.id, "x": _words(parameters, optimizer, p.x)} for p in optimizer.pending],
         "order": _order(optimizer),
@@ -157,28 +142,63 @@ def report_data(
         if models is optimizer
         else {"n": len(models.evaluations), "of": _n_values(optimizer)},
         "front": attempt("the front", front, optimizer),
-        "slices": None if model is None else attempt("the slices", _slices, models, shown),
-        "calibration": calibration,
-        "trust": trust_sentence(calibration, limits),
-        "importance": None if outlook is None else attempt("the importance", _importance, outlook),
-        "others": []
-        if model is None
-        else [attempt("the slices", _slices, models, shown, j) for j in range(1, len(goals.objectives))],
-        "outputs": None
-        if outlook is None
-        else attempt("the slices", _slices_of_outputs, outlook, models, shown),
-        "share": None if model is None else attempt("the share", _share, models),
-        "trace": [
-            {
-                "method": method_label(str(entry.get("method") or optimizer.settings.method)),
-                **{name: rounded(entry.get(name), 6) for name in TRACED},
-                **{name: rounded(_signed(optimizer, entry.get(name)), 6) for name in ("threshold", "best")},
-            }
-            for entry in optimizer.trace
-        ],
+        **of_model,
+        "trust": trust_sentence(of_model["calibration"], limits),
+        "trace": _trace(optimizer),
         "settings": _settings(optimizer),
         "versions": _versions(software),
     }
+
+
+def _columns(optimizer: Optimizer, outputs: Sequence[str]) -> dict[str, list[Any]]:
+    """All evaluations, as one list for each thing that is shown of them."""
+    evaluations = optimizer.evaluations
+    return {
+        "x": [_coordinates(optimizer, e.x, 8) for e in evaluations],
+        "y": [rounded(e.y, 12) for e in evaluations],
+        "outputs": [[rounded((e.outputs or {}).get(name), 8) for name in outputs] for e in evaluations],
+        "broken": _broken(optimizer),
+        "reason": [None if e.reason is None else shorten(e.reason, LONGEST_TEXT) for e in evaluations],
+        "corrected": [_former(optimizer, e) for e in evaluations],
+        "id": [e.id for e in evaluations],
+        "source": [_source(optimizer, e) for e in evaluations],
+        "optimizer": [rounded(_seconds_to_choose(optimizer, e), 4) for e in evaluations],
+        "simulator": [rounded(e.seconds, 4) for e in evaluations],
+    }
+
+
+def _of_model(
+    models: Optimizer, model: Model | None, outlook: Outlook | None, shown: Evaluation | None
+) -> dict[str, Any]:
+    """What models say; nothing where there is none."""
+    if model is None:
+        names = ("slices", "calibration", "importance", "outputs", "share")
+        return {**dict.fromkeys(names), "others": []}
+    goals = models.history.goals
+    return {
+        "slices": attempt("the slices", _slices, models, shown),
+        "others": [attempt("the slices", _slices, models, shown, j) for j in range(1, len(goals.objectives))],
+        "calibration": None
+        if goals.has_several
+        else attempt("the calibration", _calibration, model, bool(goals.maximize)),
+        "share": attempt("the share", _share, models),
+        "importance": None if outlook is None else attempt("the importance", _importance, outlook),
+        "outputs": None
+        if outlook is None
+        else attempt("the slices", _slices_of_outputs, outlook, models, shown),
+    }
+
+
+def _trace(optimizer: Optimizer) -> list[dict[str, Any]]:
+    """What the models were along the run."""
+    return [
+        {
+            "method": method_label(str(entry.get("method") or optimizer.settings.method)),
+            **{name: rounded(entry.get(name), 6) for name in TRACED},
+            **{name: rounded(_signed(optimizer, entry.get(name)), 6) for name in ("threshold", "best")},
+        }
+        for entry in optimizer.trace
+    ]
 
 
 def _answer(optimizer: Optimizer) -> dict[str, Any] | None:

@@ -420,13 +420,13 @@ def test_a_constraint_of_thousands_of_terms_is_evaluated_a_few_times_for_the_fir
 ) -> None:
     n = 1 + 16_000 // len(f" + {term}")
     evaluated: list[int] = []
-    run = Expression._run
+    run = Expression.evaluate
 
     def counted(self: Expression, values: Any, wrt: Any) -> Any:
         evaluated.append(len(self.program))
         return run(self, values, wrt)
 
-    monkeypatch.setattr(Expression, "_run", counted)
+    monkeypatch.setattr(Expression, "evaluate", counted)
     Optimizer(SQUARE, rng=0, constraints=[f"{' + '.join(n * [term])} <= {n // 2}"]).ask()
     assert sum(length > n for length in evaluated) < 20  # each takes a tenth of a second
 

@@ -97,7 +97,7 @@ class Expression:
 
     def __call__(self, values: Mapping[str, ArrayLike]) -> FloatArray:
         """Values, of the common shape of those of the names; NaN where the expression is not defined."""
-        return self._run(values, ())[0]
+        return self.evaluate(values, ())[0]
 
     def value_and_gradient(
         self, values: Mapping[str, ArrayLike], wrt: Sequence[str]
@@ -114,7 +114,7 @@ class Expression:
         value : array
         gradient : dict from the names in ``wrt`` to arrays of the shape of ``value``
         """
-        value, derivatives = self._run(values, wrt)
+        value, derivatives = self.evaluate(values, wrt)
         zero = np.zeros_like(value)
         return value, {name: np.broadcast_to(derivatives.get(name, zero), value.shape) for name in wrt}
 
@@ -143,7 +143,7 @@ class Expression:
         program = (*self.program, *other.program, ("-", 2))
         return Expression(f"{self.text} - {text}", program, self.names | other.names)
 
-    def _run(self, values: Mapping[str, ArrayLike], wrt: Collection[str]) -> Dual:
+    def evaluate(self, values: Mapping[str, ArrayLike], wrt: Collection[str]) -> Dual:
         """Value, and derivatives with respect to ``wrt``."""
         stack: list[Dual] = []
         with np.errstate(all="ignore"):

@@ -16,7 +16,7 @@ from tcgp.models import Model
 from tcgp.optimizer import Optimizer
 from tcgp.problems import get
 from tcgp.scoring import diagnose, loo_scores
-from tcgp.scoring.diagnosis import _distance_limit
+from tcgp.scoring.diagnosis import distance_limit
 from tcgp.space import Space
 
 
@@ -51,7 +51,7 @@ def test_attributes_are_the_leave_one_out_scores_of_both_laws():
 
 @pytest.mark.parametrize("n", [1, 2, 5, 20, 300])
 def test_the_limit_of_the_distance_is_the_quantile_of_kolmogorov_and_smirnov(n):
-    assert _distance_limit(n) == pytest.approx(stats.kstwo.ppf(0.95, n), rel=3e-6)  # as its docstring says
+    assert distance_limit(n) == pytest.approx(stats.kstwo.ppf(0.95, n), rel=3e-6)  # as its docstring says
 
 
 def test_the_range_of_the_ratio_is_that_of_a_poisson_count():

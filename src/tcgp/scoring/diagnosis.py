@@ -15,7 +15,7 @@ from tcgp.models import Model
 from tcgp.scoring.pit import thresholded_pit
 from tcgp.scoring.scores import Scores, leave_one_out_prediction, loo_scores
 
-__all__ = ["Diagnosis", "base_label", "diagnose", "method_label"]
+__all__ = ["Diagnosis", "base_label", "diagnose", "distance_limit", "method_label"]
 
 _LABELS = {
     "gp": "GP",
@@ -192,7 +192,7 @@ def diagnose(model: Model) -> Diagnosis:
         kappa_model_range=_ratio_range(own, n_effective),
         tks_pit_gp=gp.tks_pit,
         tks_pit_model=own.tks_pit,
-        tks_pit_limit=_distance_limit(max(round(n_effective), 1)),
+        tks_pit_limit=distance_limit(max(round(n_effective), 1)),
         tpit_mean_gp=_tpit_mean(model, Normal(), weights),
         tpit_mean_model=_tpit_mean(model, model.law, weights),
         twcrps_gp=gp.twcrps,
@@ -222,7 +222,7 @@ def _ratio_range(scores: Scores, n_effective: float) -> tuple[float, float]:
     return (float(scores.kappa * n_effective / most), float(scores.kappa * n_effective / least))
 
 
-def _distance_limit(n: int) -> float:
+def distance_limit(n: int) -> float:
     """95 % quantile of the Kolmogorov–Smirnov distance of n uniform values.
 
     Both one-sided distances hardly ever exceed it together: this is 2e-6 of it too large at most.

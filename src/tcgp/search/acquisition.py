@@ -189,13 +189,7 @@ class Acquisition:
 
     improvement: float | None = None
 
-    def __init__(
-        self,
-        settings: Settings,
-        history: History,
-        streams: Streams,
-        region: Region,
-    ) -> None:
+    def __init__(self, settings: Settings, history: History, streams: Streams, region: Region) -> None:
         self.settings, self.history, self.streams = settings, history, streams
         self.region, self.space, self.choices = region, region.space, choices_of(settings.options)
         self.goals = history.goals

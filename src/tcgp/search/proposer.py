@@ -41,13 +41,8 @@ class Proposer:
 
     Parameters
     ----------
-    settings : Settings
-    history : History
-        Read, and never changed.
-    streams : Streams
-        Source of randomness.
-    region : Region
-        The space, or the part of it that known constraints allow.
+    settings, history, streams, region
+        As in `tcgp.search.acquisition.Acquisition`.
 
     Attributes
     ----------
@@ -55,13 +50,7 @@ class Proposer:
         If given, traces have the share of the space that promises such an improvement.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        history: History,
-        streams: Streams,
-        region: Region,
-    ) -> None:
+    def __init__(self, settings: Settings, history: History, streams: Streams, region: Region) -> None:
         self.settings, self.history, self.streams = settings, history, streams
         self.region, self.space = region, region.space
         self.improvement: float | None = None

@@ -7,14 +7,13 @@ matplotlib is imported when the first picture is drawn.
 """
 
 from tcgp.plotting.fronts import plot_front
-from tcgp.plotting.models import plot_figure1, plot_leave_one_out, plot_pit, plot_tpit
+from tcgp.plotting.models import plot_leave_one_out, plot_pit, plot_tpit
 from tcgp.plotting.pairs import plot_partial_dependence, plot_samples
 from tcgp.plotting.runs import plot_calibration_history, plot_convergence, plot_result
 
 __all__ = [
     "plot_calibration_history",
     "plot_convergence",
-    "plot_figure1",
     "plot_front",
     "plot_leave_one_out",
     "plot_partial_dependence",

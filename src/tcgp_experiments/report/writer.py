@@ -6,12 +6,12 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from tcgp.plotting import plot_figure1
 from tcgp_experiments.errors import ExperimentError
 from tcgp_experiments.files import write_whole
 from tcgp_experiments.plan.plans import CalibrationPlan, OptimizationPlan, PicturePlan, Plan
 from tcgp_experiments.plan.tasks import Task
 from tcgp_experiments.report.blocks import Block, Code, Page, Paragraph, to_html
+from tcgp_experiments.report.figure1 import plot_figure1
 from tcgp_experiments.report.figures import picture
 from tcgp_experiments.report.runs import optimization_page
 from tcgp_experiments.report.tables import table_page

@@ -3,10 +3,10 @@
     python benchmarks/reliability/detection.py run [--seeds 22 23] [--store FILE]
     python benchmarks/reliability/detection.py report [--store FILE]
 
-The default looks for noise in runs whose values are taken to be exact (`tcgp.search.detection.noise_in`). Here its runs
-end 30 evaluations after the first design. They are on all functions of `tcgp.problems` and BBOB's 24 in d = 2 and 5
-(first seed only), and on thirteen functions with normal noise of 5 and 20 % of their standard deviation over the box. A
-run that is in results/detection.csv already is not repeated.
+The default looks for noise in runs whose values are taken to be exact (`tcgp.methods.detection.noise_in`). Here its
+runs end 30 evaluations after the first design. They are on all functions of `tcgp.problems` and BBOB's 24 in d = 2 and
+5 (first seed only), and on thirteen functions with normal noise of 5 and 20 % of their standard deviation over the box.
+A run that is in results/detection.csv already is not repeated.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import numpy as np
 
 import functions
 import tcgp
-from tcgp.search.detection import noise_in
+from tcgp.methods.detection import noise_in
 
 NOISY = (
     "branin", "goldstein-price", "six-hump-camel", "hartmann3", "hartmann6", "rosenbrock6", "dixon-price4", "ackley4",

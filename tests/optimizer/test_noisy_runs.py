@@ -64,6 +64,27 @@ def test_an_exact_function_is_modelled_as_one():
     assert len(set(map(tuple, result.x_iters))) == 19
 
 
+@pytest.mark.parametrize("fun", [truth, lambda x: abs(x[0] - 0.3) + np.sin(30.0 * x[1])])
+def test_one_equal_repeat_makes_the_run_that_of_an_exact_function(fun):
+    exact = tcgp.minimize(fun, BOUNDS, n_evals=15, rng=0)
+    result = tcgp.minimize(fun, BOUNDS, n_evals=16, rng=0, noise=True)
+    proposals = result.optimizer.history.proposals
+    assert [p.source for p in proposals].count("repeat") == 1
+    others = [tuple(x) for x, p in zip(result.x_iters, proposals, strict=True) if p.source != "repeat"]
+    assert others == [tuple(x) for x in exact.x_iters]
+
+
+def test_repeats_that_are_equal_do_not_hide_noise():
+    """The noise of an adapted mesh is the same whenever a point is evaluated again."""
+
+    def fun(x):
+        return truth(x) + 0.2 * np.random.default_rng(np.array(x).view(np.uint64)).standard_normal()
+
+    result = tcgp.minimize(fun, BOUNDS, n_evals=34, rng=0, noise=True)
+    assert 0.1 < result.noise < 0.4
+    assert [p.source for p in result.optimizer.history.proposals].count("repeat") == 1
+
+
 def test_a_resumed_run_goes_on_as_if_it_had_not_stopped(tmp_path):
     whole = tcgp.minimize(Scattered(), BOUNDS, n_evals=16, rng=0, noise=True)
     fun, journal = Scattered(), tmp_path / "run.jsonl"

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from tcgp._typing import FloatArray
-from tcgp.gp.units import fresh_rows, merge_duplicates
+from tcgp.gp.units import merge_duplicates
+from tcgp.methods.detection import noise_in
 from tcgp.methods.members import Fit, Members, State, record_of, rows_to_compare, states_in
 from tcgp.methods.portfolio import noisy_method, options_of
 from tcgp.methods.scales import AS_IT_IS, scales_of
@@ -25,6 +26,9 @@ HANDICAP = 1.0
 # By how much they must be likelier with noise, unless repeats differ: a short lengthscale looks like noise.
 HANDICAP_OF_NOISE = 2.0
 NOISY, NOISELESS = "noisy", "noiseless"  # names under which states of these two models are kept
+# A function that repeats itself is looked at for noise whenever there are so many evaluations more, up to the most: a
+# look takes eight fits from scratch.
+LOOK_EVERY, MOST_LOOKED_AT = 10, 300
 
 
 class Surrogate:
@@ -35,7 +39,8 @@ class Surrogate:
     a density of the values as they are.
 
     A quantity that may be noisy is modelled with noise, as it is, wherever its data speak for noise: it is known, or
-    repeats differ, or the data are likelier with it. Else the quantity is modelled as an exact one.
+    repeats differ, or the data are likelier with it; far likelier, as `noise_in` finds, if repeats are equal. Else the
+    quantity is modelled as an exact one.
 
     Parameters
     ----------
@@ -74,6 +79,9 @@ class Surrogate:
         self.scale = AS_IT_IS
         self._members: dict[str, Members] = {}  # by the name of the scale
         self._chosen = self.on_scale()
+        self._look: tuple[int, bool] | None = (
+            None  # number of data that were looked at, and whether they look noisy
+        )
 
     @property
     def last(self) -> Fit | None:
@@ -91,13 +99,19 @@ class Surrogate:
         n: int | None = None,
         sd: FloatArray | None = None,
         place: int = 0,
+        repeats_differ: bool | None = None,
     ) -> tuple[Model, State | None]:
         """The model on the scale that suits the data best, and the record of its fit: see `Members.fit`.
 
         ``place`` is that of the next point in the run. With noise turns go by it, as improvements may be luck.
+        ``repeats_differ`` says whether evaluations of one point do, None if there are none.
         """
         n, level = len(y) if n is None else n, level if self.bound is None else 0.0
-        model, found = self._with_noise(X, y, sd, place, seed, n) if self.noisy else (None, [])
+        model: Model | None = None
+        found: list[State] = []
+        if self.noisy:
+            sd = np.full(len(y), np.nan) if sd is None else sd
+            model, found = self._with_noise(X, y, sd, place, seed, n, repeats_differ)
         if model is not None:
             return model, record_of(n, found)
         scales = {"plain": AS_IT_IS} if self.bound is None else scales_of(X, y, self.bound)
@@ -130,16 +144,19 @@ class Surrogate:
         self,
         X: FloatArray,
         y: FloatArray,
-        sd: FloatArray | None,
+        sd: FloatArray,
         turn: int,
         seed: np.random.SeedSequence,
         n: int,
+        repeats_differ: bool | None,
     ) -> tuple[Model | None, list[State]]:
         """The model with noise, None if the data do not speak for noise; and new states."""
-        sd = np.full(len(y), np.nan) if sd is None else sd
+        is_learned = bool(np.isnan(sd).all())
+        if is_learned and repeats_differ is False and not self._looks_noisy(X, y):
+            return None, []
         noisy, states = self.on_scale(NOISY), []
         model, record = noisy.fit(X, y, turn=turn, seed=seed, n=n, sd=sd)
-        if np.isnan(sd).all() and not _repeats_differ(X, y):
+        if is_learned and repeats_differ is None:
             rival, of_rival = self.on_scale(NOISELESS).fit(X, y, turn=turn, seed=seed, n=n)
             states = _states(NOISELESS, of_rival)
             gain = model.interpolator.log_likelihood_ - rival.interpolator.log_likelihood_
@@ -147,6 +164,16 @@ class Surrogate:
                 return None, _states(NOISY, record) + states
         self.scale, self._chosen = AS_IT_IS, noisy
         return model, states + _states(NOISY, record)
+
+    def _looks_noisy(self, X: FloatArray, y: FloatArray) -> bool:
+        """Whether the first data, a multiple of `LOOK_EVERY`, look noisy: looked at once, also after a resume."""
+        X, y = merge_duplicates(X, y)
+        n = min(len(y) - len(y) % LOOK_EVERY, MOST_LOOKED_AT)
+        if not n:
+            return False
+        if self._look is None or self._look[0] != n:
+            self._look = n, noise_in(X[:n], y[:n]) is not None
+        return self._look[1]
 
     def remember(self, record: Mapping[str, Any] | None) -> None:
         """Add the states of a fit that a journal has recorded."""
@@ -192,12 +219,6 @@ def _log_score(model: Model, log_slopes: FloatArray) -> float:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         score = float(np.sum(model.law.logpdf(loo.residuals) - np.log(loo.sd) + log_slopes))
     return score if math.isfinite(score) else -math.inf
-
-
-def _repeats_differ(X: FloatArray, y: FloatArray) -> bool:
-    """Whether one point has two different values."""
-    new = fresh_rows(np.column_stack([X, y]), np.empty((0, X.shape[1] + 1)))
-    return int(new.sum()) > int(fresh_rows(X, np.empty((0, X.shape[1]))).sum())
 
 
 def _states(name: str, record: State | None) -> list[State]:

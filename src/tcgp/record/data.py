@@ -196,12 +196,31 @@ class Data:
     @cached_property
     def repeats_differ(self) -> bool | None:
         """Whether evaluations of one point differ; None if no point has been evaluated twice with success."""
-        rows = self.succeeded
-        n = len(np.unique(self.U[rows], axis=0))
-        return (
-            None
-            if n == rows.sum()
-            else len(np.unique(np.hstack([self.U, np.nan_to_num(self.Y)])[rows], axis=0)) > n
+        return _differ(self.U[self.succeeded], self.Y[self.succeeded])
+
+    def repeats_differ_in(self, j: int) -> bool | None:
+        """The same of one quantity."""
+        known = ~np.isnan(self.Y[:, j])
+        return _differ(self.U[known], self.Y[known, j : j + 1])
+
+    @cached_property
+    def without_repeats(self) -> Data:
+        """The table of a function that repeats itself, with one success for each point.
+
+        Of one that may be noisy: if there are repeats, all are equal, and no noise is known. Else the table itself.
+        """
+        if not self.goals.noisy or self.repeats_differ is not False or (self.sd > 0.0).any():
+            return self
+        first = np.zeros(len(self.U), dtype=bool)
+        rows = np.flatnonzero(self.succeeded)
+        first[rows[np.unique(self.U[rows], axis=0, return_index=True)[1]]] = True
+        kept = np.flatnonzero(first | ~self.succeeded)
+        return Data(
+            self.goals,
+            tuple(self.evaluations[row] for row in kept),
+            self.U[kept],
+            self.Y[kept],
+            self.allowed[kept],
         )
 
     @property
@@ -266,6 +285,12 @@ class Data:
         earlier = np.minimum.accumulate(np.concatenate(([np.inf], merits)))[:-1]
         rows = self.front if self.goals.has_several else np.flatnonzero(merits < earlier)
         return rows if len(rows) > 2 else np.flatnonzero(self.succeeded)
+
+
+def _differ(U: FloatArray, Y: FloatArray) -> bool | None:
+    """Whether equal rows of U have different rows of Y; None if no rows of U are equal."""
+    n = len(np.unique(U, axis=0))
+    return None if n == len(U) else len(np.unique(np.hstack([U, np.nan_to_num(Y)]), axis=0)) > n
 
 
 def _spread(values: FloatArray) -> float:

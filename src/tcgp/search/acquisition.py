@@ -109,6 +109,8 @@ class Models:
     def of(cls, data: Data, models: Sequence[Model | None]) -> Models:
         """The models of the quantities, in their order, and what they say of the data."""
         n = data.n_objectives
+        if not any(model is not None and model.noise for model in models):
+            data = data.without_repeats
         first, rest = ([model for model in part if model is not None] for part in (models[:n], models[n:]))
         return cls(tuple(first), tuple(rest), smoothed(data, models), smoothed(data, models, 1.0))
 
@@ -204,12 +206,23 @@ class Acquisition:
         method = for_several(self.settings.method) if self.goals.has_several else self.settings.method
         return Surrogate(method, self.settings.options, noisy=quantity.noisy)
 
+    @property
+    def data(self) -> Data:
+        """What is known, as models see it: repeats of a function that repeats itself tell nothing."""
+        return self.history.data.without_repeats
+
+    @property
+    def _number(self) -> int:
+        """Number of the next point without such repeats: the run is then that of an exact function."""
+        n_left_out = len(self.history.data.evaluations) - len(self.data.evaluations)
+        return len(self.history.proposals) - n_left_out
+
     def fit(self, place: int | None = None) -> tuple[Models, dict[str, Any] | None]:
         """The models of the successes so far, and the record of their fits: see `Surrogate.fit`.
 
         ``place`` is by default that of the next point.
         """
-        data = self.history.data
+        data = self.data
         n, rows = int(data.succeeded.sum()), data.sample(MOST_DATA)
         if len(rows) == MOST_DATA < n and not self._has_said_part:
             logger.warning("models are fitted to %d of the %d values from here on", len(rows), n)
@@ -220,20 +233,21 @@ class Acquisition:
         # Nearly every point enlarges the volume of several objectives: the first model would keep its turn.
         turn = n_points if self.goals.has_several else turns_passed(data.merits, n_pending)
         fits = [self._fit(j, rows, turn, place, self._level(j)) for j in range(len(self.surrogates))]
-        return Models.of(data, [model for model, _ in fits]), _joined([record for _, record in fits])
+        models, records = [model for model, _ in fits], [record for _, record in fits]
+        return Models.of(self.history.data, models), _joined(records)
 
     def _level(self, j: int) -> float | None:
         """The value of a quantity at which decisions are taken; None if it is the smallest one."""
         if not self.goals.has_several:
-            return self.history.data.best_value if self.goals.limits else None
-        reference = self.history.data.reference
+            return self.data.best_value if self.goals.limits else None
+        reference = self.data.reference
         return None if reference is None or j >= len(reference) else float(reference[j])
 
     def _fit(
         self, j: int, rows: IntArray, turn: int, place: int, level: float | None
     ) -> tuple[Model | None, dict[str, Any] | None]:
         """The model of a quantity and the record of its fit; none where there is no number to model."""
-        data = self.history.data
+        data = self.data
         known = np.isfinite(data.Y[:, j])
         if not known.any():
             return None, None
@@ -241,14 +255,16 @@ class Acquisition:
         seed = self.streams.seed(FIT, int(data.succeeded.sum()), *([j] if j else []))
         U, y = data.U[rows], data.Y[rows, j]
         sd = data.sd[rows, j] if self.goals.quantities[j].noisy else None
-        return self.surrogates[j].fit(U, y, turn=turn, seed=seed, level=level, n=n, sd=sd, place=place)
+        differ = self.history.data.repeats_differ_in(j) if self.goals.quantities[j].noisy else None
+        return self.surrogates[j].fit(
+            U, y, turn=turn, seed=seed, level=level, n=n, sd=sd, place=place, repeats_differ=differ
+        )
 
     def updated(self) -> Models | None:
         """The models behind the last point, given the values told since; None before there are any."""
-        data = self.history.data
-        columns = zip(self.surrogates, data.Y.T, strict=True)
-        models = [surrogate.updated(data.U, column) for surrogate, column in columns]
-        return None if models[0] is None else Models.of(data, models)
+        columns = zip(self.surrogates, self.data.Y.T, strict=True)
+        models = [surrogate.updated(self.data.U, column) for surrogate, column in columns]
+        return None if models[0] is None else Models.of(self.history.data, models)
 
     def remember(self, record: Mapping[str, Any] | None) -> None:
         """Add the states of fits that a journal has recorded."""
@@ -287,7 +303,7 @@ class Acquisition:
 
     def _best_known(self, criterion: Criterion) -> tuple[Point, float]:
         """The point evaluated with success with the largest criterion, and the criterion there."""
-        data = self.history.data
+        data = self.data
         rows = np.flatnonzero(data.succeeded & data.allowed)
         gains = criterion(data.U[rows])
         best = int(np.argmax(gains))
@@ -384,7 +400,7 @@ class Acquisition:
         pending; of failures it learns nothing. So is each of several objectives: what is predicted belongs to the front
         then, and is no improvement either.
         """
-        data, pending = self.history.data, self._pending
+        data, pending = models.data, self._pending
         n, U = len(pending), np.vstack([pending, data.failures])
         pending_level = None if self.goals.has_several else PENDING_LEVEL
 
@@ -394,7 +410,7 @@ class Acquisition:
             )
             return np.concatenate([waiting, stand_in_values(predicted[n:], y, FAILED_LEVEL)])
 
-        values = models.data.Y[data.succeeded].T
+        values = data.Y[data.succeeded].T
         return replace(
             models,
             objectives=tuple(
@@ -429,7 +445,7 @@ class Acquisition:
         """
         data, given = models.data, self.goals.reference
         assert data.reference is not None
-        rng = self.streams.rng(SHARE, len(self.history.proposals))
+        rng = self.streams.rng(SHARE, self._number)
         cloud, _ = clouds(data.U[models.front_rows], N_AROUND, rng)
         cloud = cloud[self.region.allows_codes(cloud)]
         front = models.front
@@ -453,7 +469,7 @@ class Acquisition:
             limits = [LogProbability(limit, 0.0) for limit in models.limits]
             criterion = ConstrainedCriterion(criterion, limits, weight * self._weight_of_limits(models))
         assert criterion is not None
-        failed = self.history.data.failures
+        failed = self.data.failures
         if not len(failed):
             return criterion
         return WeightedCriterion(criterion, Feasibility(U, failed, model.lengthscales), weight)
@@ -473,7 +489,7 @@ class Acquisition:
             self.region,
             maximize=maximize if box is None else within(*box, maximize),
             anchors=anchors,
-            rng=self.streams.rng(SEARCH, len(self.history.proposals)),
+            rng=self.streams.rng(SEARCH, self._number),
             snaps=self.choices.adjusts_proposals,
         )
         if not models.limits or not models.has_feasible:
@@ -491,7 +507,7 @@ class Acquisition:
         objective: PredictiveModel = models.objective
         limits: tuple[PredictiveModel, ...] = models.limits
         if self.goals.has_several:
-            data, rows, k = models.data, models.front_rows, len(self.history.proposals)
+            data, rows, k = models.data, models.front_rows, self._number
             row, j = rows[k % len(rows)], k // len(rows) % data.n_objectives
             start, objective = data.U[row], models.objectives[j]
             others = [
@@ -516,7 +532,7 @@ class Acquisition:
         model = models.objective
         shortest = np.min([each.lengthscales for each in (*models.objectives, *models.limits)], axis=0)
         lengthscales = np.where(self.space.real_coordinates, shortest, 0.0)
-        rng = self.streams.rng(INERT, len(self.history.proposals))
+        rng = self.streams.rng(INERT, self._number)
         u = self.space.encode([x])[0]
         moved = self.space.decode(spread_inert(criterion, u, lengthscales, model.X, rng)[None])[0]
         return moved if self.history.is_new(moved, spacing=self.spacing) else x
@@ -527,7 +543,7 @@ class Acquisition:
             return multistart.maximize
         if self.settings.criterion != "ei":
             return smc.maximize
-        y = self.history.data.successes[1]
+        y = self.data.successes[1]
         return partial(smc.maximize, target=smc.ImprovementProbability(model, y.max(), y.min()))
 
 

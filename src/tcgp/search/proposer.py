@@ -196,7 +196,7 @@ class Proposer:
         if data.best is None or not self._next_look <= len(y) <= MOST_LOOKED_AT:
             return
         self._next_look = len(y) + LOOK_EVERY
-        from tcgp.search.detection import noise_in  # loads SciPy
+        from tcgp.methods.detection import noise_in  # loads SciPy
 
         noise = noise_in(U, y) if len(np.unique(U, axis=0)) == len(y) else None
         if noise is not None:

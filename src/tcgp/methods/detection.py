@@ -9,9 +9,10 @@ from tcgp.methods.portfolio import compress
 __all__ = ["noise_in"]
 
 # By how much, in log units, the data must be likelier with noise than under every process that passes through them, and
-# the largest noise as a share of their standard deviation: functions that are rugged at all scales look like more.
-# Ripples finer than the distances of the points look like noise at any gain (benchmarks/reliability/detection.py).
-GAIN, LARGEST = 5.0, 0.3
+# by how much if the noise is more than this share of their standard deviation: functions that are rugged at all scales
+# look like much noise. Ripples finer than the distances of the points look like noise at any gain
+# (benchmarks/reliability/detection.py).
+GAIN, GAIN_IF_LARGE, LARGE = 5.0, 8.0, 0.3
 
 
 def noise_in(X: FloatArray, y: FloatArray) -> float | None:
@@ -30,7 +31,7 @@ def noise_in(X: FloatArray, y: FloatArray) -> float | None:
     Examples
     --------
     >>> import numpy as np
-    >>> from tcgp.search.detection import noise_in
+    >>> from tcgp.methods.detection import noise_in
     >>> rng = np.random.default_rng(0)
     >>> X = np.vstack([rng.random((20, 1)), 0.5 + 0.002 * rng.standard_normal((20, 1))])
     >>> y = (X[:, 0] - 0.5) ** 2
@@ -38,12 +39,14 @@ def noise_in(X: FloatArray, y: FloatArray) -> float | None:
     (None, True)
     """
     box = [(0.0, 1.0)] * X.shape[1]
+    found, needed = None, GAIN
     for values in (y, compress(y, y)):
         noisy = NoisyGaussianProcess(selection="pooled", shortest=None).fit(X, values, bounds=box)
-        if values is y and (noise := noisy.noise_) > LARGEST * y.std():
-            return None
+        if found is None:
+            found = noisy.noise_
+            needed = GAIN_IF_LARGE if found > LARGE * y.std() else GAIN
         for smoothness in (2, 1, 0):
             exact = GaussianProcess(smoothness, selection="pooled", shortest=None).fit(X, values, bounds=box)
-            if noisy.log_likelihood_ - exact.log_likelihood_ <= GAIN:
+            if noisy.log_likelihood_ - exact.log_likelihood_ <= needed:
                 return None
-    return noise
+    return found

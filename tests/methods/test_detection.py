@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tcgp
-from tcgp.search.detection import noise_in
+from tcgp.methods.detection import noise_in
 
 
 def data_of_a_run(fun, noise, n=40, dim=2, seed=0):

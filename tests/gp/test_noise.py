@@ -154,6 +154,26 @@ def test_intervals_cover():
     assert np.mean(inside) > 0.8
 
 
+def test_noise_that_repeats_hide_by_luck_stays_plausible():
+    rng = np.random.default_rng(0)
+    X = rng.random((8, 2))
+    y = np.sin(5.0 * X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(8)
+    gp = NoisyGaussianProcess(selection="pooled").fit(np.vstack([X, X[:1]]), np.append(y, y[0] + 1e-3))
+    assert gp.noise_ == pytest.approx(1e-3 / np.sqrt(2.0), rel=0.01)
+    found = gp.plausible()
+    assert 0.95 < sum(weight for weight, _ in found) <= 1.0 + 1e-9
+    assert sum(weight for weight, process in found if process.noise_ > 5.0 * gp.noise_) > 0.2
+
+
+def test_only_the_fitted_noise_is_plausible_with_many_data():
+    rng = np.random.default_rng(0)
+    X = rng.random((150, 1))
+    gp = NoisyGaussianProcess().fit(X, np.sin(5.0 * X[:, 0]) + 0.1 * rng.standard_normal(150))
+    weight, process = max(gp.plausible(), key=lambda pair: pair[0])
+    assert process.noise_ == pytest.approx(gp.noise_, rel=0.05)
+    assert weight > 0.5
+
+
 @pytest.mark.parametrize("noise", [-1.0, 0.0, np.nan, "much", False])
 def test_impossible_noise_is_refused(noise):
     with pytest.raises(ValueError, match="noise must be"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import math
 from dataclasses import dataclass, replace
@@ -35,6 +36,8 @@ _IF_EQUAL = 1e-2  # where all values are equal
 # What a stationary process cannot follow, as a narrow valley, is likelier as noise. Noise that repeats contradict, at
 # the first level of a one-sided test, is not learned, but taken from them: their limit at the second level.
 _CONTRADICTED, _TAKEN = 0.05, 0.2
+# Steps of the nugget where it is varied, a factor 2 of the noise; how many of them, and what is left out.
+_STEP, _FAR, _UNLIKELY = 2.0 * math.log(2.0), 4, 1e-3
 
 
 @dataclass(frozen=True)
@@ -333,11 +336,51 @@ class NoisyGaussianProcess(Interpolator):
             nuggets=eta * data.shares,
         )
         self._set_posterior(posterior, units, all_data.X, all_data.y)
-        self.nugget_ = eta
+        self.nugget_, self._data = eta, data
         n_values = int(data.counts.sum())
         self.objective_ = units.log_density(-likelihood.value(theta), n_values)
         likelihood.prior = None
         self.log_likelihood_ = units.log_density(-likelihood.value(theta), n_values)
+
+    @single_threaded
+    def plausible(self) -> list[tuple[float, Self]]:
+        """Processes with other noise and lengthscales that the data of the fit allow, each with its probability.
+
+        Few data do not tell how large the noise is: two values at one point may be nearly equal by luck. The noise, as
+        a share of the process, and all lengthscales together are varied in steps of a factor 2. A noise that is learned
+        has a prior density halfway between constant and constant in its logarithm. What is less likely than one in a
+        thousand is left out.
+        """
+        self._check_fitted()
+        likelihood = NoisyLikelihood(self._data, self.smoothness, prior=selection_prior(self.selection))
+        fitted = np.log(np.append(self.posterior_.covariance.lengthscales, self.nugget_))
+        highest = max(_FAR, math.ceil(-fitted[-1] / _STEP))  # up to noise as large as the process
+        points = [
+            fitted + np.append(np.full(len(fitted) - 1, i * math.log(2.0)), j * _STEP)
+            for i, j in itertools.product((-1, 0, 1), range(-_FAR, highest + 1))
+        ]
+        learned = 0.25 if self._data.sd is None else 0.0
+        scores = np.array([learned * point[-1] - likelihood.value(point) for point in points])
+        weights = np.exp(scores - scores.max())
+        weights /= weights.sum()
+        return [
+            (float(weights[k]), self._with_parameters(likelihood, points[k]))
+            for k in np.flatnonzero(weights > _UNLIKELY)
+        ]
+
+    def _with_parameters(self, likelihood: NoisyLikelihood, theta: FloatArray) -> Self:
+        """A copy with these log-lengthscales and log-nugget."""
+        eta = float(np.exp(theta[-1]))
+        posterior = Posterior.condition(
+            likelihood.X,
+            likelihood.z,
+            likelihood.covariance_at(theta),
+            variance=likelihood.variance_at(theta),
+            nuggets=eta * likelihood.data.shares,
+        )
+        other = self._with_posterior(posterior, self.units_, self.X_, self.y_)
+        other.nugget_ = eta
+        return other
 
     def condition(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Return a copy with evaluations of typical noise added, all hyperparameters fixed."""

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from tcgp.record.evaluation import Evaluation
 
 if TYPE_CHECKING:
+    from tcgp._typing import FloatArray
+    from tcgp.gp import NoisyGaussianProcess
     from tcgp.optimizer.view import RunView
     from tcgp.search.acquisition import Models
 
 __all__ = ["LEVEL", "Answer"]
 
 LEVEL = 0.9  # of intervals
-N_DRAWS = 2000
-# The posterior takes lengthscales and noise for known, and may be far too certain: no value counts as known better than
-# to this share of the noise.
+N_DRAWS, MOST_CHOICES = 2000, 50
+# No stationary process is the function, and each may be far too certain: no value counts as known better than to this
+# share of the noise.
 SMALLEST = 0.25
 
 
@@ -75,27 +77,41 @@ def _interval(models: Models, row: int) -> tuple[float, float]:
     """Where the value without noise of the chosen evaluation lies, corrected for the choice.
 
     The point was chosen because its prediction is low, and so more likely by an error that is. To see by how much,
-    errors are drawn from the joint posterior of all points among which it was chosen, and the choice is made again with
-    each: the upper end is as much above the value as errors of what is then chosen are below. The lower end is that of
-    the plain posterior. With few data both are wider, as of Student's law.
+    errors are drawn jointly at all points among which it was chosen, and the choice is made again with each: the upper
+    end is as much above the value as errors of what is then chosen are below. The lower end knows of no choice.
     """
-    from scipy.special import ndtri, stdtrit  # not before there is a model
-
     rows = np.flatnonzero(models.data.feasible) if models.data.feasible.any() else np.array([row])
-    X, back = np.unique(models.data.U[rows], axis=0, return_inverse=True)
-    mean, covariance = models.objective.interpolator.joint(X)
-    floor = SMALLEST * models.objective.noise
-    sd = np.sqrt(np.maximum(np.diag(covariance), floor**2))
-    own = back.ravel()[np.flatnonzero(rows == row)[0]] if row in rows else 0
-    scale = sd / np.sqrt(np.maximum(np.diag(covariance), np.finfo(float).tiny))
-    values, vectors = np.linalg.eigh(covariance * np.outer(scale, scale))
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    errors = np.random.default_rng(0).standard_normal((N_DRAWS, len(X))) @ root.T
-    chosen = np.argmin(mean + errors + sd, axis=1)
-    of_chosen = errors[np.arange(N_DRAWS), chosen]
-    freedom = max(len(rows) - X.shape[1] - 2, 1)  # lengthscales, mean and noise are fitted
-    level = 0.5 + 0.5 * LEVEL
-    z = float(stdtrit(freedom, level))
-    wider = z / float(ndtri(level))
-    upper = max(z * sd[own], -wider * float(np.quantile(of_chosen, 0.5 - 0.5 * LEVEL)))
-    return float(mean[own] - z * sd[own]), float(mean[own] + upper)
+    X = np.unique(models.data.U[rows], axis=0)
+    gp, own = cast("NoisyGaussianProcess", models.objective.interpolator), models.data.U[[row]]
+    mean, sd = gp.predict(X)
+    others = (own != X).any(axis=1)
+    near = np.argsort((mean + sd)[others])[:MOST_CHOICES]
+    X = np.vstack([own, X[others][near]])
+    mean, sd = gp.predict(X)
+    errors = _drawn(gp, X) - mean
+    chosen = np.argmin(mean + errors + np.maximum(sd, SMALLEST * models.objective.noise), axis=1)
+    of_chosen = errors[np.arange(len(errors)), chosen]
+    low, high = np.quantile(errors[:, 0], [0.5 - 0.5 * LEVEL, 0.5 + 0.5 * LEVEL])
+    high = max(high, -np.quantile(of_chosen, 0.5 - 0.5 * LEVEL), 0.0)
+    return float(mean[0] + min(low, 0.0)), float(mean[0] + high)
+
+
+def _drawn(gp: NoisyGaussianProcess, X: FloatArray) -> FloatArray:
+    """Values without noise at the rows of X, drawn jointly from the processes that the data allow.
+
+    Their scale is estimated: deviations are those of Student's law.
+    """
+    rng, parts = np.random.default_rng(0), []
+    freedom = max(len(gp.y_) - 1, 1)
+    for weight, process in gp.plausible():
+        n = round(weight * N_DRAWS)
+        mean, covariance = process.joint(X)
+        variances = np.diag(covariance)
+        scale = np.maximum(
+            SMALLEST * process.noise_ / np.sqrt(np.maximum(variances, np.finfo(float).tiny)), 1.0
+        )
+        values, vectors = np.linalg.eigh(covariance * np.outer(scale, scale))
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        errors = rng.standard_normal((n, len(X))) @ root.T
+        parts.append(mean + errors * np.sqrt(freedom / rng.chisquare(freedom, (n, 1))))
+    return np.vstack(parts)

@@ -1,12 +1,13 @@
 """How good is the recommended point of a noisy function, and how well is its value known?
 
     python benchmarks/efficiency/noise.py run [--tool TOOL ...] [--seeds 0 1 ...] [--level 0.05 ...] [--match REGEX]
-        [--store FILE]
+        [--longest 20] [--store FILE]
     python benchmarks/efficiency/noise.py report [--store FILE]
 
 Functions of the paper and eight others have independent normal noise of 1, 5 or 20 % of their standard deviation over
-the box. The k-th evaluation of a seed has the same noise for all tools. Runs have 20 d evaluations; after 5 d, 10 d and
-20 d each tool says which point it recommends, and its regret is measured without noise:
+the box. The k-th evaluation of a seed has the same noise for all tools. Runs have 20 d evaluations, or fewer with
+``--longest``; after 5 d, 10 d and 20 d each tool says which point it recommends, and its regret is measured without
+noise:
 
 - ``noise``: `tcgp.Optimizer(noise=True)`, and ``known`` the same with the standard deviation given: `result().x`;
 - ``auto``: the default for exact functions, best observed point;
@@ -203,11 +204,11 @@ TOOLS: dict[str, Tool] = {
 }
 
 
-def make(fun: Scattered, tool: str) -> list[dict[str, object]]:
-    """One run: what is advised after each of the budgets."""
+def make(fun: Scattered, tool: str, longest: int) -> list[dict[str, object]]:
+    """One run: what is advised after each of the budgets up to the longest."""
     rows = []
     dim = len(fun.problem.bounds)
-    stops = {k * dim for k in BUDGETS}
+    stops = {k * dim for k in BUDGETS if k <= longest}
     start = time.process_time()
     with quiet():
         for n, advice in enumerate(itertools.islice(TOOLS[tool](fun), max(stops)), 1):
@@ -239,7 +240,7 @@ def run(arguments: argparse.Namespace) -> None:
         key = (name, str(level), tool, str(seed))
         if any((r["function"], r["level"], r["tool"], r["seed"]) == key for r in load(arguments.store)):
             continue
-        rows = make(Scattered(name, level, seed), tool)
+        rows = make(Scattered(name, level, seed), tool, arguments.longest)
         new = not arguments.store.exists()
         with arguments.store.open("a", newline="") as file:
             writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
@@ -305,6 +306,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=list(range(10)))
     parser.add_argument("--level", type=float, nargs="+", default=list(LEVELS))
     parser.add_argument("--match", default="", help="only functions whose name this regular expression finds")
+    parser.add_argument("--longest", type=int, default=max(BUDGETS), help="evaluations per parameter")
     parser.add_argument("--store", type=Path, default=STORE)
     arguments = parser.parse_args()
     {"run": run, "report": report}[arguments.command](arguments)

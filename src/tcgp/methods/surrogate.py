@@ -172,7 +172,7 @@ class Surrogate:
         if not n:
             return False
         if self._look is None or self._look[0] != n:
-            self._look = n, noise_in(X[:n], y[:n]) is not None
+            self._look = n, noise_in(X[:n], y[:n], much=True) is not None
         return self._look[1]
 
     def remember(self, record: Mapping[str, Any] | None) -> None:

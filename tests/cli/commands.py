@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 import time
+import traceback
 from pathlib import Path
 
+from tcgp.cli import main
 from tcgp.record.journal import read_journal
+
+importlib.import_module("tcgp.cli.minimize")  # before anything is forked
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "simulator"
 
@@ -50,6 +57,48 @@ def command(*arguments, stderr=subprocess.PIPE, **options):
         env=environment,
         **options,
     )
+
+
+class Forked:
+    """The command in a process forked from this one, where all that it imports is there already."""
+
+    def __init__(self, *arguments, stderr=None, cwd=None):
+        self._out, self._err = map(tempfile.TemporaryFile, ("w+", "w+"))
+        self.returncode = None
+        self.pid = os.fork()
+        if self.pid:
+            return
+        code = 1
+        try:
+            for number, stream in ((1, self._out), (2, stderr or self._err)):
+                os.dup2(stream.fileno(), number)
+            sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w", 1)
+            os.chdir(cwd or ".")
+            code = main([str(argument) for argument in arguments])
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            os._exit(code)
+
+    def poll(self):
+        if self.returncode is None and (ended := os.waitpid(self.pid, os.WNOHANG))[0]:
+            self.returncode = os.waitstatus_to_exitcode(ended[1])
+        return self.returncode
+
+    def send_signal(self, number):
+        os.kill(self.pid, number)
+
+    def kill(self):
+        if self.poll() is None:
+            self.send_signal(signal.SIGKILL)
+
+    def communicate(self, timeout=60.0):
+        """Wait for the end; what was written to both streams."""
+        wait_until(lambda: self.poll() is not None, timeout)
+        for file in (self._out, self._err):
+            file.seek(0)
+        return self._out.read(), self._err.read()
 
 
 def events(journal, kind):

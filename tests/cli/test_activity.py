@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from commands import BOWL, command, said, wait_until, write_spec
+from commands import BOWL, Forked, said, wait_until, write_spec
 
 import tcgp
 from tcgp.cli import main
@@ -25,7 +25,7 @@ def facts(capsys, place):
 
 def test_status_says_who_is_at_work(tmp_path, capsys):
     path = write_spec(tmp_path, HELD, budget=3)
-    process = command("minimize", path, "--quiet", "--no-plots", "--workers", "2")
+    process = Forked("minimize", path, "--quiet", "--no-plots", "--workers", "2")
     folder = tmp_path / "spec.tcgp"
     wait_until(lambda: len(list(folder.glob("runs/*/up"))) == 2 or process.poll() is not None)
     for place in (path, folder, tmp_path, folder / "journal.jsonl"):

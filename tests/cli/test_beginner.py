@@ -7,7 +7,7 @@ import re
 import signal
 
 import pytest
-from commands import TWO_REALS, command, events, wait_until, write_spec
+from commands import TWO_REALS, Forked, events, wait_until, write_spec
 
 from tcgp.cli import main
 
@@ -57,7 +57,7 @@ class Beginner:
         hold.touch()
         said = self.folder / "said"
         with said.open("w") as file:
-            process = command("minimize", self.spec, "--no-plots", "--report", self.report, stderr=file)
+            process = Forked("minimize", self.spec, "--no-plots", "--report", self.report, stderr=file)
         up = self.campaign / "runs" / run / "up"
         wait_until(lambda: up.exists() or process.poll() is not None)
         assert process.poll() is None, said.read_text()

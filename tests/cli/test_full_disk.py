@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from commands import PYTHON, command, events, wait_until, write_spec
+from commands import PYTHON, Forked, events, wait_until, write_spec
 
 from tcgp.cli import main
 
@@ -85,7 +85,7 @@ def test_half_a_number_is_not_told_by_the_next_start_either(spec, small, tmp_pat
     """The command is killed before the program ends, and there is room again when it is given anew."""
     for name in ("fill", "hold"):
         (tmp_path / name).touch()
-    process = command(*minimize(spec, small))
+    process = Forked(*minimize(spec, small))
     wait_until(lambda: (tmp_path / "ended").exists() or process.poll() is not None)
     process.kill()
     process.communicate()

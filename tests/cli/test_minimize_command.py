@@ -8,6 +8,7 @@ import pytest
 from commands import (
     BOWL,
     TWO_REALS,
+    Forked,
     command,
     events,
     is_alive,
@@ -109,7 +110,7 @@ def kill_during(run, path, *options):
     """Start a search, and kill it without warning while the program of this run is under way."""
     hold = path.with_name(f"hold-{run}")
     hold.touch()
-    process = command("minimize", path, "--no-plots", *options)
+    process = Forked("minimize", path, "--no-plots", *options)
     up = path.with_suffix(".tcgp") / "runs" / run / "up"
     wait_until(lambda: up.exists() or process.poll() is not None)
     assert process.poll() is None, process.communicate()[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from commands import BOWL, TWO_REALS, command, events, said, wait_until, write_spec
+from commands import BOWL, TWO_REALS, Forked, events, said, wait_until, write_spec
 
 import tcgp
 from tcgp.cli import main
@@ -92,7 +92,7 @@ def test_killed_during_the_delay_the_attempt_is_made_by_the_next_start_and_count
     path = write_spec(tmp_path, LICENCED, budget=5, tables=TABLES.replace("delay = 0", 'delay = "1h"'))
     journal = tmp_path / "spec.tcgp" / "journal.jsonl"
     for n in (1, 2, 3):
-        process = command("minimize", path, "--no-plots", "--quiet")
+        process = Forked("minimize", path, "--no-plots", "--quiet")
         wait_until(lambda n=n, p=process: len(events(journal, "retry")) == n or p.poll() is not None)
         assert process.poll() is None, process.communicate()[1]
         process.kill()

@@ -8,7 +8,7 @@ import shutil
 import sys
 
 import pytest
-from commands import command, events, wait_until, write_spec
+from commands import Forked, events, wait_until, write_spec
 
 from tcgp.cli import main
 
@@ -38,9 +38,10 @@ def kill_during_the_first_run(path, where=None):
     """Start the search, and kill it while its first program runs, which then ends."""
     folder = path.resolve().parent
     (folder / "hold").touch()
-    process = command("minimize", path, "--quiet", "--no-plots", cwd=where)
+    process = Forked("minimize", path, "--quiet", "--no-plots", cwd=where)
     up = folder / "spec.tcgp" / "runs" / "0000" / "up"
     wait_until(lambda: up.exists() or process.poll() is not None)
+    assert process.poll() is None, process.communicate()
     process.kill()
     process.communicate()
 
@@ -235,7 +236,7 @@ def test_a_run_outside_changed_bounds_is_read_and_kept(ended, tmp_path, capsys):
     high = "high = 1.0"
     path.write_text(path.read_text().replace(high, f"high = {x / 2!r}"))
     if not ended:
-        process = command("minimize", path, "--quiet", "--no-plots")
+        process = Forked("minimize", path, "--quiet", "--no-plots")
         wait_until(lambda: events(tmp_path / "spec.tcgp" / "journal.jsonl", "space"))
         let_it_end(tmp_path)
         process.communicate()
@@ -299,13 +300,13 @@ def test_a_program_that_empties_its_directory_is_not_started_twice(removes, ende
     tables = f"{ONE_REAL}[objective]\nfile = 'result'\n"
     path = spec_in(tmp_path, EMPTIES.replace("REMOVES", str(removes)), tables=tables, budget=1)
     (tmp_path / "hold").touch()
-    process = command("minimize", path, "--quiet", "--no-plots")
+    process = Forked("minimize", path, "--quiet", "--no-plots")
     wait_until(lambda: (tmp_path / "emptied").exists() or process.poll() is not None)
     process.kill()
     process.communicate()
     if ended:
         let_it_end(tmp_path)
-    again = command("minimize", path, "--quiet", "--no-plots")
+    again = Forked("minimize", path, "--quiet", "--no-plots")
     runs = tmp_path / "spec.tcgp" / "runs"
     wait_until(lambda: ended or again.poll() is not None or is_reading(again.pid, runs))
     (tmp_path / "hold").unlink(missing_ok=True)

@@ -6,7 +6,7 @@ import os
 import signal
 
 import pytest
-from commands import BOWL, PYTHON, command, events, is_alive, wait_until, write_spec
+from commands import BOWL, PYTHON, Forked, events, is_alive, wait_until, write_spec
 
 import tcgp
 from tcgp.cli import main
@@ -33,7 +33,7 @@ class Campaign:
         self.journal, self.runs = self.folder / "journal.jsonl", self.folder / "runs"
         self._said = folder / "said"
         with self._said.open("w") as said:
-            self.process = command(
+            self.process = Forked(
                 "minimize", self.path, "--workers", "2", "--no-plots", *options, stderr=said
             )
         wait_until(lambda: len(list(self.runs.glob("*/up"))) == 2 or self.process.poll() is not None)
@@ -138,7 +138,7 @@ def test_a_program_that_vanishes_does_not_cost_the_runs_under_way(tmp_path):
     )
     said = tmp_path / "said"
     with said.open("w") as file:
-        process = command("minimize", path, "--no-plots", stderr=file)
+        process = Forked("minimize", path, "--no-plots", stderr=file)
     wait_until(
         lambda: "waiting for what is under way: run 1" in said.read_text() or process.poll() is not None
     )

@@ -9,7 +9,9 @@ which knows what was really evaluated, can be held against the journal, and no l
 from __future__ import annotations
 
 import contextlib
+import io
 import os
+import resource
 import signal
 import sys
 import time
@@ -23,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from tcgp import minimize
+from tcgp.cli import main
 from tcgp.record.journal import read_journal
 
 BOUNDS = [(0.0, 1.0), (-2.0, 3.0)]
@@ -187,6 +190,19 @@ def in_child(function: Callable[[], object]) -> int:
     finally:
         sys.stderr.flush()
         os._exit(code)
+
+
+def end_on_a_full_disk(arguments: list[str], size: int) -> None:
+    """Run the command with files limited to ``size`` bytes: one sentence says that the journal is full."""
+
+    def run() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            assert main(arguments) == 1
+        assert "the journal cannot be written" in said.getvalue()
+        assert "Traceback" not in said.getvalue()
+
+    assert os.waitpid(in_child(run), 0)[1] == 0
 
 
 def _is_alive(pid: int) -> bool:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -15,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from campaigns import in_child
+from campaigns import end_on_a_full_disk, in_child
 
 from tcgp.cli import main
 from tcgp.optimizer import Optimizer
@@ -129,17 +127,7 @@ def test_killed_while_runs_are_read_again_the_next_start_reads_the_rest(n: int, 
 def test_a_full_disk_while_runs_are_read_again_loses_nothing(misread: Path) -> None:
     journal = misread.with_suffix(".tcgp") / "journal.jsonl"
     size = journal.stat().st_size + 200  # one correction has about 150 bytes
-    command = [sys.executable, "-m", "tcgp", "minimize", str(misread), "--quiet", "--no-plots"]
-    ended = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)),
-    )
-    assert ended.returncode == 1
-    assert "Traceback" not in ended.stderr
-    assert "the journal cannot be written" in ended.stderr
+    end_on_a_full_disk(["minimize", str(misread), "--quiet", "--no-plots"], size)
     assert len(events(misread, "correct")) == 1
     assert minimize(misread) == 0
     assert_it_was_read_once(misread)

@@ -22,11 +22,21 @@ distributed = pytest.importorskip("distributed")
 SQUARE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
 
 
-@contextlib.contextmanager
-def cluster(n: int = 2) -> Iterator[Any]:
-    with distributed.LocalCluster(
-        n_workers=n, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
-    ) as local:
+def started(n: int, processes: bool) -> Any:
+    return distributed.LocalCluster(
+        n_workers=n,
+        threads_per_worker=1,
+        processes=processes,
+        protocol="tcp",
+        dashboard_address=":0",  # any free port: clusters of other tests may be open
+        silence_logs=50,
+    )
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """Two processes; one that is killed is replaced."""
+    with started(2, processes=True) as local:
         yield local
 
 
@@ -44,9 +54,9 @@ class Deadly:
         return (p["x"] - 0.3) ** 2 + (p["y"] - 0.6) ** 2
 
 
-def test_a_worker_killed_in_mid_run_costs_nothing_but_its_evaluation(tmp_path: Path) -> None:
+def test_a_worker_killed_in_mid_run_costs_nothing_but_its_evaluation(cluster: Any, tmp_path: Path) -> None:
     journal = tmp_path / "run.jsonl"
-    with cluster() as local, distributed.Client(local) as client:
+    with distributed.Client(cluster) as client:
         result = tcgp.minimize(
             Deadly(tmp_path), SQUARE, n_evals=10, n_initial=6, rng=0, workers=client, journal=journal
         )
@@ -59,7 +69,7 @@ def test_a_worker_killed_in_mid_run_costs_nothing_but_its_evaluation(tmp_path: P
 def test_a_scheduler_that_is_lost_ends_the_run_and_the_next_one_goes_on(tmp_path: Path) -> None:
     journal = tmp_path / "run.jsonl"
     options: dict[str, Any] = {"n_evals": 12, "n_initial": 8, "journal": journal}
-    with cluster(1) as local:
+    with started(1, processes=False) as local:  # the client cannot tell threads from processes
         client = distributed.Client(local)
 
         def lose(result: Any) -> None:
@@ -74,7 +84,7 @@ def test_a_scheduler_that_is_lost_ends_the_run_and_the_next_one_goes_on(tmp_path
     assert (first.status, first.success) == (7, False)
     assert 4 <= first.nfev < 12
     assert first.failures == []
-    with cluster(1) as local, distributed.Client(local) as client:
+    with started(1, processes=False) as local, distributed.Client(local) as client:
         second = tcgp.minimize(slow_bowl, SQUARE, workers=client, **options)
     assert (second.status, second.nfev, second.failures) == (0, 12, [])
     assert second.x_iters[: first.nfev] == first.x_iters
@@ -114,12 +124,11 @@ print((x - 0.3) ** 2 + (y - 0.6) ** 2)
 @pytest.mark.skipif(
     not Path("/proc/self/status").exists(), reason="the program finds its worker through /proc"
 )
-def test_a_program_runs_on_the_nodes_and_survives_its_worker(tmp_path: Path) -> None:
+def test_a_program_runs_on_the_nodes_and_survives_its_worker(cluster: Any, tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
-    with cluster() as local:
-        spec = tmp_path / "spec.toml"
-        spec.write_text(SPEC.format(python=sys.executable, address=local.scheduler_address))
-        assert main(["minimize", str(spec), "--quiet", "--no-plots"]) == 0
+    spec = tmp_path / "spec.toml"
+    spec.write_text(SPEC.format(python=sys.executable, address=cluster.scheduler_address))
+    assert main(["minimize", str(spec), "--quiet", "--no-plots"]) == 0
     history = read_campaign(tmp_path / "spec.tcgp" / "journal.jsonl").history
     assert (history.n_done, len(history.data.failures)) == (8, 0)
     assert (tmp_path / "killed").exists()

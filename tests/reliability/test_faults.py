@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from campaigns import BOUNDS, Campaign, in_child, value_at
+from campaigns import BOUNDS, Campaign, end_on_a_full_disk, in_child, value_at
 
 from tcgp import Optimizer, minimize
+from tcgp.cli import main
 from tcgp.cli.console import signals_interrupt
 from tcgp.record.journal import Journal, JournalError, read_journal, uninterrupted
 from tcgp.running.crews import Terminated, WorkersError, crew_for
@@ -111,13 +112,13 @@ def test_of_two_signals_during_a_write_the_one_that_waits_for_nothing_is_raised(
     assert heard == [signal.SIGINT]
 
 
-# Ctrl-C in the fifth evaluation; and again, if it is asked for, when the result is about to be made.
+# Ctrl-C in the fifth evaluation, and again when the result is about to be made.
 INTERRUPTED_TWICE = """
 import os, signal, sys
 import tcgp
 class Meddler:
     def find_spec(self, name, path=None, target=None):
-        if name == "tcgp.optimizer.result" and "twice" in sys.argv:
+        if name == "tcgp.optimizer.result":
             os.kill(os.getpid(), signal.SIGINT)
 def fun(x):
     fun.calls += 1
@@ -131,10 +132,9 @@ print(result.nfev, result.status, len(result.func_vals))
 """
 
 
-@pytest.mark.parametrize("how", ["once", "twice"])
-def test_a_second_interrupt_does_not_throw_the_result_away(how: str) -> None:
+def test_a_second_interrupt_does_not_throw_the_result_away() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED_TWICE, how], capture_output=True, text=True, timeout=100
+        [sys.executable, "-c", INTERRUPTED_TWICE], capture_output=True, text=True, timeout=100
     )
     assert done.stdout.split() == ["4", "6", "4"], done.stderr
 
@@ -204,7 +204,7 @@ def test_a_journal_that_cannot_even_be_cut_back_takes_no_further_line(
 
 
 SPEC = """
-command = ["{python}", "-c", "import sys; print(float(sys.argv[1]) ** 2)", "{{x}}"]
+command = ["{python}", "-I", "-S", "-c", "import sys; print(float(sys.argv[1]) ** 2)", "{{x}}"]
 budget = 6
 [parameters]
 x = {{low = -1.0, high = 2.0}}
@@ -214,21 +214,12 @@ x = {{low = -1.0, high = 2.0}}
 def test_the_command_ends_with_a_sentence_on_a_full_disk_and_goes_on_later(tmp_path: Path) -> None:
     spec = tmp_path / "spec.toml"
     spec.write_text(SPEC.format(python=sys.executable))
-    command = [sys.executable, "-m", "tcgp", "minimize", str(spec), "--quiet", "--no-plots"]
-    ended = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500)),
-    )
-    assert ended.returncode == 1
-    assert "Traceback" not in ended.stderr
-    assert "cannot be written" in ended.stderr
+    command = ["minimize", str(spec), "--quiet", "--no-plots"]
+    end_on_a_full_disk(command, 1500)
     journal = tmp_path / "spec.tcgp" / "journal.jsonl"
     told = [e["x"] for _, e in read_journal(journal).events if e["event"] == "tell"]
     assert 0 < len(told) < 6
-    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    assert main(command) == 0
     after = [e["x"] for _, e in read_journal(journal).events if e["event"] == "tell"]
     assert after[: len(told)] == told
     assert len(after) == 6

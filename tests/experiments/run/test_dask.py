@@ -16,9 +16,9 @@ from tcgp_experiments.run.store import Store
 
 def test_a_killed_worker_costs_no_result_and_changes_none(tmp_path):
     there, here = tmp_path / "there", tmp_path / "here"
-    plan = plans.get("methods", replicates=8, iterations=3, problems=("branin",), methods=("GP", "tcGP"))
+    plan = plans.get("methods", replicates=4, iterations=3, problems=("branin",), methods=("GP", "tcGP"))
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
     ) as cluster:
         with distributed.Client(cluster) as client:
             victims = sorted(client.run(os.getpid).values())
@@ -36,8 +36,8 @@ def test_a_killed_worker_costs_no_result_and_changes_none(tmp_path):
         summary = run([plan], Store(there), scheduler=cluster.scheduler_address, progress=False)
         thread.join(timeout=60.0)
     assert killed
-    assert killed[0] < 16  # it was killed while others were still at work
-    assert (summary.n_computed, summary.failures) == (16, [])
+    assert killed[0] < 8  # it was killed while others were still at work
+    assert (summary.n_computed, summary.failures) == (8, [])
     run([plan], Store(here), jobs=1, progress=False)
     for task in plan.tasks():
         assert {**Store(there).load(task), "seconds": None} == {**Store(here).load(task), "seconds": None}

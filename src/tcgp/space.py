@@ -228,7 +228,7 @@ class Real(_Parameter):
                 raise ValueError(f"{plain(value)} is not one of the choices; the nearest is {nearest!r}")
             return nearest
         assert self.step is not None
-        if abs(number - nearest) > ON_STEP * self.step:
+        if abs(number - nearest) > max(ON_STEP * self.step, 4.0 * math.ulp(number)):  # sums are rounded
             raise ValueError(
                 f"{value!r} is not {self.low!r} plus a multiple of the step {self.step!r}; the nearest is {nearest!r}"
             )

@@ -104,6 +104,27 @@ def test_what_is_said_of_a_campaign_is_what_the_journal_holds(place):
     assert relaxed["result"].startswith("limits       stress <= 3   (new)\nrecorded     ")
 
 
+def test_several_objectives_have_a_front_and_go_on_with_another_server(tmp_path):
+    goals = 'objective = ["mass", "sag"]\nconstraints = ["mass <= 1.2"]\n'
+    (tmp_path / "beam.toml").write_text(goals + "seed = 1\n" + TWO_REALS)
+    name = "beam.toml"
+    for i in range(8):
+        server = build_server(tmp_path)
+        (asked,) = talk(server, ("propose", {"campaign": name}))
+        name, x = asked["campaign"], asked["points"][0]["x"]
+        answer = {"outputs": {"mass": x["x"] + x["y"], "sag": (1.0 - x["x"]) ** 2 + (1.0 - x["y"]) ** 2}}
+        talk(server, ("report", {"campaign": name, "id": i, **({"failed": "no mesh"} if i == 2 else answer)}))
+    status, best = talk(
+        build_server(tmp_path, read_only=True), ("status", {"campaign": name}), ("best", {"campaign": name})
+    )
+    assert status["n_told"] == 8
+    assert list(status["failures"]) == ["no mesh"]
+    front = tcgp.Optimizer.read(tmp_path / name).result().front
+    assert [point["outputs"] for point in best["front"]] == [point.outputs for point in front]
+    assert front
+    assert all(point.outputs["mass"] <= 1.2 for point in front)
+
+
 def test_read_only_changes_nothing_and_nothing_outside_of_the_directory_is_reached(place):
     before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
     inner = place / "inner"

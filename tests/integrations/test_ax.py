@@ -198,6 +198,15 @@ def test_an_experiment_stored_and_loaded_goes_on_where_it_was(tmp_path):
     assert found not in asked
 
 
+def test_settings_are_stored_with_the_node(tmp_path):
+    settings = {"noise": 0.3, "epsilon": 0.2, "options": {"delta": 0.1}, "maximizer": "smc", "n_initial": None}
+    client, node = _client(**settings)
+    client.save_to_json_file(str(tmp_path / "client.json"))
+    copy = Client.load_from_json_file(str(tmp_path / "client.json"))._generation_strategy._nodes[0]
+    assert copy == node
+    assert {name: getattr(copy, name) for name in settings} == settings
+
+
 def test_a_node_of_ax_may_make_the_initial_design():
     client = Client()
     client.configure_experiment(FLOATS)

@@ -604,15 +604,16 @@ def test_ranges_that_no_model_can_hold_are_drawn_at_random(distribution):
 
 
 def test_steps_are_counted_exactly_to_both_ends():
-    coarse = bridge.parameter_of(FloatDistribution(-0.3, 0.7, step=0.1))
-    for i, value in enumerate(np.linspace(-0.3, 0.7, 11)):
-        assert coarse.coordinate(float(value)) == i
-        assert coarse.value(i) == pytest.approx(value, abs=1e-15)
-    assert coarse.value(10) <= 0.7
+    coarse = bridge.OptunaParameters({"x": FloatDistribution(-0.3, 0.7, step=0.1)})
+    sums = [-0.3 + i * 0.1 for i in range(11)]  # some end with many digits
+    assert [coarse.point_of({"x": x}) for x in sums] == [[round(x, 1)] for x in sums]
+    assert list(coarse.space.points()) == [[round(x, 1)] for x in sums]
     # Where rounding is a share of 1e-6 of a step.
-    fine = bridge.parameter_of(FloatDistribution(1000.0, 2000.0, step=1e-7))
+    fine = bridge.OptunaParameters({"x": FloatDistribution(1000.0, 2000.0, step=1e-7)})
     places = np.random.default_rng(0).integers(0, 10**10, 1000).tolist()
-    assert [fine.coordinate(fine.value(i)) for i in places] == places
+    assert [fine.point_of({"x": 1000.0 + i * 1e-7}) for i in places] == [
+        [float(f"{1000 + i // 10**7}.{i % 10**7:07d}")] for i in places
+    ]
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,12 @@ from tcgp._arrays import check_noise
 from tcgp.expressions import parse_constraint
 from tcgp.integrations import _host
 from tcgp.integrations._host import Status, Trials
-from tcgp.integrations.stateless import ask
-from tcgp.optimizer import Settings, SpaceExhausted, check_positive_integer, check_seed
+from tcgp.integrations.stateless import as_seed, ask, seed_of
+from tcgp.optimizer import Settings, SpaceExhausted
 from tcgp.record.history import Evaluation
 from tcgp.space import (
     LARGEST_RANGE,
-    ON_STEP,
+    Categorical,
     Integer,
     Point,
     Real,
@@ -51,6 +51,8 @@ except ImportError as error:
     raise ImportError("tcgp.integrations.ax needs Ax 1.3 or later: pip install 'ax-platform>=1.3'") from error
 
 __all__ = ["TailCalibratedNode"]
+
+SETTINGS = "method", "criterion", "n_initial", "maximizer", "epsilon", "options", "noise"
 
 # Steps are often exactly at a bound, which the rounding of their sum must not forbid. Ax itself allows 1e-8 more.
 _ROUNDING = 1e-9
@@ -125,6 +127,7 @@ class TailCalibratedNode(ExternalGenerationNode):
     maximizer: str | None
     epsilon: float
     options: dict[str, Any]
+    noise: bool | float
     state: dict[str, Any] | None
     trace: list[dict[str, Any]]
 
@@ -142,16 +145,7 @@ class TailCalibratedNode(ExternalGenerationNode):
         noise: bool | float = False,
     ) -> None:
         super().__init__(name="TailCalibrated", should_deduplicate=not noise)
-        if n_initial is not None:
-            check_positive_integer("n_initial", n_initial)
-        self.seed = (
-            int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else check_seed("seed", seed)
-        )
-        self.method = method
-        self.criterion = criterion
-        self.n_initial = n_initial
-        self.epsilon = epsilon
-        self.noise = check_noise(noise)
+        self.seed = as_seed(seed)
         self.state = state
         self.trace = list(trace or [])
         self._parameters: AxParameters | None = None
@@ -159,17 +153,11 @@ class TailCalibratedNode(ExternalGenerationNode):
         self._reference: dict[str, float] | None = None
         self.evaluations: list[Evaluation] = []
         self._unanswered: list[Point] = []
-        given = {} if options is None else options
-        settings = Settings(
-            method,
-            criterion,
-            n_initial or 1,
-            maximizer=maximizer,
-            epsilon=epsilon,
-            options=given,
-            noise=noise,
-        )
-        self.maximizer, self.options = settings.maximizer, dict(settings.options)
+        options = {} if options is None else options
+        noise = check_noise(noise)
+        given = Settings(method, criterion, n_initial, None, maximizer, epsilon, options, noise=noise)
+        for name in SETTINGS:
+            setattr(self, name, getattr(given, name))
 
     def _gen(
         self, *args: Any, fixed_features: ObservationFeatures | None = None, **kwargs: Any
@@ -226,26 +214,15 @@ class TailCalibratedNode(ExternalGenerationNode):
         parameters = self._parameters
         asked = [x for x in map(parameters.point_of, pending_parameters) if x is not None]
         pending = _distinct([*self._unanswered, *asked])
-        n_known = len(self.evaluations) + len(pending)
-        seed = np.random.SeedSequence(self.seed, spawn_key=(n_known,)).generate_state(1, np.uint64)[0]
-        settings = {
-            "method": self.method,
-            "criterion": self.criterion,
-            "n_initial": self.n_initial,
-            "maximizer": self.maximizer,
-            "epsilon": self.epsilon,
-            "options": self.options,
-            "noise": self.noise,
-            "reference": self._reference,
-        }
+        settings = {name: getattr(self, name) for name in SETTINGS}
         try:
             proposal, state = ask(
                 parameters.space,
                 self.evaluations,
                 pending,
-                seed=int(seed),
+                seed=seed_of(self.seed, len(self.evaluations) + len(pending)),
                 state=self.state,
-                settings=settings,
+                settings={**settings, "reference": self._reference},
                 n_limits=self._n_limits,
                 n_objectives=self._n_objectives,
                 known=parameters.constraints,
@@ -332,15 +309,13 @@ def _parameter(parameter: RangeParameter | ChoiceParameter) -> _host.Parameter:
     if parameter.logit_scale:
         raise UnsupportedError(f"TailCalibratedNode handles no logit scale: {parameter.name!r}")
     low, high, log, cast = parameter.lower, parameter.upper, parameter.log_scale, parameter.cast
+    if parameter.python_type is int:
+        return _host.Parameter(Integer(low, high, log=log), value=cast)
+    if low == high:  # rounded to the same digits
+        return _host.Parameter(Categorical([low]), cast)
     step = _step(parameter)
-    if step is None:
-        kind = Integer if parameter.python_type is int else Real
-        return _host.Parameter(kind(low, high, log=log), value=cast)
-    return _host.Parameter(  # `cast` rounds to the digits, as Ax does
-        Integer(_place(low, step), _place(high, step), log=log),
-        lambda value: _place(cast(value), step),
-        lambda place: cast(place * step),
-    )
+    # `cast` rounds to the digits, as Ax does.
+    return _host.Parameter(Real(low, high, log=log, step=step), cast if step else _host.same, cast)
 
 
 def _is_stepped(parameter: ChoiceParameter) -> bool:
@@ -360,21 +335,10 @@ def _step(parameter: RangeParameter) -> float | None:
     return step if parameter.log_scale or step > finest else None
 
 
-def _place(value: float, step: float) -> int:
-    """Return the number of the step on which a value lies; ValueError if it lies on none."""
-    place = round(value / step)
-    if abs(value / step - place) > max(
-        ON_STEP, 1e-15 * abs(place)
-    ):  # far from 0 the quotient itself is rounded
-        raise ValueError(f"{value!r} is not a multiple of {step!r}")
-    return place
-
-
 def _formula(parameter: Parameter, name: str) -> str:
     """Write the value of a parameter as an expression of its coordinate, with a kink where steps differ."""
     if not isinstance(parameter, ChoiceParameter):
-        step = _step(parameter)
-        return name if step is None else f"{step!r} * {name}"
+        return name
     steps = np.diff(np.array(parameter.values, dtype=float))
     changes = np.diff(steps, prepend=0.0)
     terms = [

@@ -14,6 +14,7 @@ torch.Size([5])
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -298,11 +299,6 @@ class GeneralizedNormalPosterior(Posterior):
         self.law = law
 
     @property
-    def mean(self) -> Tensor:
-        """Mean, of shape ``batch_shape x q x 1``."""
-        return self.gaussian.mean
-
-    @property
     def scale(self) -> Tensor:
         """Factor of the standardized residuals: the standard deviation of the GP."""
         return _scale(self.gaussian)
@@ -350,25 +346,11 @@ class GeneralizedNormalPosterior(Posterior):
         sd = variance.clamp_min(torch.finfo(variance.dtype).tiny).sqrt()
         return self.mean + sd * self.law.from_normal((samples - self.mean) / sd)
 
-    @property
-    def device(self) -> torch.device:
-        """Device of the mean."""
-        return self.gaussian.device
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """Type of the mean."""
-        return self.gaussian.dtype
-
-    @property
-    def base_sample_shape(self) -> torch.Size:
-        """Shape of the base samples, as in the posterior of the GP."""
-        return self.gaussian.base_sample_shape
-
-    @property
-    def batch_range(self) -> tuple[int, int]:
-        """Range of the t-batch, as in the posterior of the GP."""
-        return self.gaussian.batch_range
+    mean = property(attrgetter("gaussian.mean"), doc="Mean, of shape ``batch_shape x q x 1``.")
+    device = property(attrgetter("gaussian.device"))
+    dtype = property(attrgetter("gaussian.dtype"))
+    base_sample_shape = property(attrgetter("gaussian.base_sample_shape"))
+    batch_range = property(attrgetter("gaussian.batch_range"))
 
     def _extended_shape(self, sample_shape: torch.Size = torch.Size()) -> torch.Size:  # noqa: B008
         return self.gaussian._extended_shape(sample_shape)
@@ -418,15 +400,8 @@ class TailCalibratedModel(Model):
         self.model = model
         self.law = _as_torch_law(law)
 
-    @property
-    def num_outputs(self) -> int:
-        """One."""
-        return 1
-
-    @property
-    def batch_shape(self) -> torch.Size:
-        """Batch shape of the GP."""
-        return self.model.batch_shape
+    num_outputs = 1
+    batch_shape = property(attrgetter("model.batch_shape"))
 
     def posterior(
         self,

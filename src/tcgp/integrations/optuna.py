@@ -27,11 +27,11 @@ from tcgp._arrays import check_noise
 from tcgp.integrations import _host
 from tcgp.integrations._host import Parameter, Status, Trials
 from tcgp.integrations._repeats import best_repeat
-from tcgp.integrations.stateless import ask
-from tcgp.optimizer import Settings, SpaceExhausted, check_positive_integer, check_seed
+from tcgp.integrations.stateless import as_seed, ask, seed_of
+from tcgp.optimizer import Settings, SpaceExhausted, check_positive_integer
 from tcgp.record.history import SAME_POINT, Proposal
 from tcgp.record.settings import MOST_OBJECTIVES
-from tcgp.space import LARGEST_RANGE, Categorical, Integer, Point, Real
+from tcgp.space import Categorical, Integer, Point, Real
 
 try:
     from optuna.distributions import (
@@ -166,12 +166,12 @@ class TailCalibratedSampler(BaseSampler):
             "noise": check_noise(noise),
         }
         Settings(**self._settings)  # report invalid settings here, not in the middle of a study
-        self._seed = _fresh_seed() if seed is None else check_seed("seed", seed)
+        self._seed = as_seed(seed)
         self._has_warned = False
 
     def reseed_rng(self) -> None:
         """Draw another seed."""
-        self._seed = _fresh_seed()
+        self._seed = as_seed(None)
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """Return the parameters that all completed trials have in common, with their distributions."""
@@ -214,9 +214,7 @@ class TailCalibratedSampler(BaseSampler):
 
     def seed_for(self, trial: FrozenTrial) -> int:
         """Return the seed of a trial."""
-        return int(
-            np.random.SeedSequence(self._seed, spawn_key=(trial.number,)).generate_state(1, np.uint64)[0]
-        )
+        return seed_of(self._seed, trial.number)
 
     def _choose(self, study: Study, trial: FrozenTrial, parameters: OptunaParameters) -> dict[str, Any]:
         """Return parameter values that no other trial has, unless repeating them is worth more or none are left.
@@ -342,7 +340,7 @@ class TailCalibratedSampler(BaseSampler):
 
 
 class OptunaParameters(_host.Parameters):
-    """A search space of Optuna as a `Space`; steps and choices are represented by their index."""
+    """A search space of Optuna as a `Space`; choices are represented by their index."""
 
     def __init__(self, search_space: Mapping[str, BaseDistribution]) -> None:
         pairs = ((name, d, parameter_of(d)) for name, d in sorted(search_space.items()))
@@ -471,30 +469,12 @@ def parameter_of(distribution: BaseDistribution) -> Parameter | None:
             lambda value: int(distribution.to_internal_repr(value)),
             choices.__getitem__,
         )
-    if not isinstance(distribution, FloatDistribution | IntDistribution):
+    low, high, log = distribution.low, distribution.high, distribution.log
+    kind = Integer if isinstance(distribution, IntDistribution) else Real
+    try:
+        return Parameter(kind(low, high, log=log, step=None if log else distribution.step))
+    except ValueError:  # too wide, or with too many steps
         return None
-    low, high, step = distribution.low, distribution.high, distribution.step
-    if distribution.log and isinstance(distribution, IntDistribution):
-        return Parameter(Integer(low, high, log=True)) if high < LARGEST_RANGE else None
-    if step is None:
-        return Parameter(Real(low, high, log=distribution.log)) if math.isfinite(high - low) else None
-    n_steps = (high - low) / step
-    if n_steps >= LARGEST_RANGE:
-        return None
-    return Parameter(
-        Integer(0, round(n_steps)),
-        lambda value: _place(value, low, high, step),
-        lambda place: min(low + place * step, high),
-    )
-
-
-def _place(value: float, low: float, high: float, step: float) -> int:
-    """Return the number of the step on which a value lies; ValueError if it lies on none."""
-    place = (value - low) / step
-    rounding = 1e-15 * max(abs(low), abs(high)) / step
-    if abs(place - round(place)) > max(1e-8, rounding):
-        raise ValueError(f"{value!r} is not {low!r} plus a multiple of {step!r}")
-    return round(place)
 
 
 def _draw(distribution: BaseDistribution, rng: np.random.Generator) -> Any:
@@ -542,7 +522,3 @@ def _trials_of(
 
 def _signs(study: Study) -> list[float]:
     return [-1.0 if direction == StudyDirection.MAXIMIZE else 1.0 for direction in study.directions]
-
-
-def _fresh_seed() -> int:
-    return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])

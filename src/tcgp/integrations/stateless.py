@@ -10,12 +10,24 @@ from typing import Any
 import numpy as np
 
 from tcgp.methods.members import State
-from tcgp.optimizer import Optimizer
+from tcgp.optimizer import Optimizer, check_seed
 from tcgp.record.events import Asked, Told
 from tcgp.record.history import Evaluation, Proposal
 from tcgp.space import Point, Space
 
-__all__ = ["ask", "merge", "told"]
+__all__ = ["as_seed", "ask", "merge", "seed_of", "told"]
+
+
+def as_seed(seed: int | None) -> int:
+    """Return the seed if it is a valid one, or a random one for None."""
+    if seed is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+    return check_seed("seed", seed)
+
+
+def seed_of(seed: int, number: int) -> int:
+    """Return the seed of one proposal: each has its own random stream."""
+    return int(np.random.SeedSequence(seed, spawn_key=(number,)).generate_state(1, np.uint64)[0])
 
 
 def told(

@@ -199,7 +199,13 @@ def test_an_experiment_stored_and_loaded_goes_on_where_it_was(tmp_path):
 
 
 def test_settings_are_stored_with_the_node(tmp_path):
-    settings = {"noise": 0.3, "epsilon": 0.2, "options": {"delta": 0.1}, "maximizer": "smc", "n_initial": None}
+    settings = {
+        "noise": 0.3,
+        "epsilon": 0.2,
+        "options": {"delta": 0.1},
+        "maximizer": "smc",
+        "n_initial": None,
+    }
     client, node = _client(**settings)
     client.save_to_json_file(str(tmp_path / "client.json"))
     copy = Client.load_from_json_file(str(tmp_path / "client.json"))._generation_strategy._nodes[0]

@@ -197,8 +197,7 @@ class TailCalibratedNode(ExternalGenerationNode):
                     sem, sd = errors[index, arm.name], []
                     if self.noise:
                         sd = [*(sem[metric] for metric in signs), *(_error(limit, sem) for limit in limits)]
-                    y = values if len(values) > 1 else values[0]
-                    trials.add(arm.parameters, Status.DONE, y, excesses, sd=sd)
+                    trials.add(arm.parameters, Status.DONE, values, excesses, sd=sd)
                 else:
                     trials.add(arm.parameters, Status.PENDING)
         self._parameters, self._n_limits = parameters, len(limits)
@@ -239,7 +238,7 @@ CORE_DECODER_REGISTRY["TailCalibratedNode"] = TailCalibratedNode
 
 
 class AxParameters(_host.Parameters):
-    """An Ax search space as a `Space`: choices and steps are numbered, fixed and derived parameters are omitted."""
+    """An Ax search space as a `Space`: choices are numbered, fixed and derived parameters are omitted."""
 
     def __init__(self, search_space: SearchSpace) -> None:
         if search_space.is_hierarchical:
@@ -299,7 +298,7 @@ class AxParameters(_host.Parameters):
 
 
 def _parameter(parameter: RangeParameter | ChoiceParameter) -> _host.Parameter:
-    """Return what represents a parameter: choices and steps are numbered."""
+    """Return what represents a parameter: choices are numbered."""
     if parameter.is_fidelity or getattr(parameter, "is_task", False):
         raise UnsupportedError(
             f"TailCalibratedNode handles no fidelity or task parameters: {parameter.name!r}"

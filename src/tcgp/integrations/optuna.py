@@ -514,7 +514,7 @@ def _trials_of(
         if other.state == TrialState.COMPLETE:
             excesses = [constraints_of(other).get(key, math.nan) for key in limits]
             found = tuple(sign * value for sign, value in zip(signs, other.values, strict=True))
-            trials.add(values, Status.DONE, found if len(found) > 1 else found[0], excesses)
+            trials.add(values, Status.DONE, found, excesses)
         else:
             trials.add(values, Status.FAILED if other.state == TrialState.FAIL else Status.PENDING)
     return trials

@@ -39,14 +39,15 @@ def told(
 ) -> Evaluation:
     """Return an evaluation with the amounts by which it exceeds its limits; NaN where an amount is unknown.
 
-    The value may be a tuple of several, all to be minimized. An infinite excess counts as a failure, like an infinite
-    value, because no model can represent it. ``sd`` has the standard deviations of the noise of the values and of the
-    excesses; those that are not above 0 are unknown.
+    The value may be a tuple of one or several values, all to be minimized. An infinite excess counts as a failure, like
+    an infinite value, because no model can represent it. ``sd`` has the standard deviations of the noise of the values
+    and of the excesses; those that are not above 0 are unknown.
     """
     if any(math.isinf(excess) for excess in excesses):
         return Evaluation.of(x, None, "a constraint is infinite")
-    several = y if isinstance(y, tuple) else ()
-    evaluation = Evaluation.of(x, y[0] if isinstance(y, tuple) else y, reason)
+    values = y if isinstance(y, tuple) else (y,)
+    several = values if len(values) > 1 else ()
+    evaluation = Evaluation.of(x, values[0], reason)
     if not all(math.isfinite(value) for value in several):
         return Evaluation.of(x, None, "an objective is not finite")
     known = {k: float(value) for k, value in enumerate(sd) if value > 0.0}

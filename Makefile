@@ -14,13 +14,16 @@ JOBS ?= 3
 demo: $(VENV)/.demo  ## the main job: a plain GP, tcGP and auto on Goldstein-Price, picture saved as demo.png
 	$(BIN)/tcgp demo
 
-test: $(VENV)/.test browser  ## lint, type-check, test; every example of the documentation is run
+test:  ## lint, type-check, test; every example of the documentation is run
+	@$(MAKE) --no-print-directory -j 2 $(VENV)/.test browser
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	@# mypy leaves one core to the first import of all modules, so that not every test process compiles them anew.
-	$(BIN)/python -m pytest --collect-only --doctest-modules tests src >/dev/null 2>&1 & $(BIN)/mypy && wait
+	@# One core imports all modules, so that not every test process compiles them anew; mypy goes on beside the tests.
 	@# One thread for BLAS and Torch in each process: the matrices are small, and more would wait for each other.
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -rs -n $(JOBS) --doctest-modules tests src
+	@$(BIN)/mypy & mypy=$$!; \
+	$(BIN)/python -m pytest --collect-only --doctest-modules tests src >/dev/null 2>&1; \
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -rs -n $(JOBS) --doctest-modules tests src; tests=$$?; \
+	wait $$mypy && exit $$tests
 
 bench: $(VENV)/.test  ## the work of an iteration, and its time in units of LAPACK and exp: results/history.csv, a picture
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/speed/history.py

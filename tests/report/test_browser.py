@@ -154,7 +154,7 @@ def test_weights_and_limits_choose_a_point_of_the_front(
     assert chosen(page) == result.choose({HOSTILE: 1}).index
     limits.nth(0).fill("100")
     assert chosen(page) == -1
-    assert "No point of the front keeps these limits." in page.locator("#front").inner_text()
+    assert "No point of the front satisfies these limits." in page.locator("#front").inner_text()
     page.locator("#front button").click()
     assert chosen(page) == result.knee().index
 

@@ -293,7 +293,7 @@
     const corrected = E.corrected.filter((text) => text !== null).length;
     if (corrected) fact("corrected", corrected);
     if (D.retries) fact("tried again", D.retries);
-    fact("in progress", D.pending.length);
+    if (D.pending.length) fact("in progress", D.pending.length);
     if (D.share !== null) fact(F ? "space predicted to enlarge the front" : "space predicted to be better", D.share < 1e-4 ? "< 0.01 %" : number(100 * D.share, 2) + " %");
     const spent = E.simulator.reduce((a, b) => a + (b || 0), 0);
     if (spent > 0) fact("time in the simulator", seconds(spent));
@@ -314,7 +314,7 @@
     return allowed.length ? allowed.reduce((a, b) => (cost(b) < cost(a) ? b : a)) : -1;
   }
   function front() {
-    const section = card(root, "Choose from the front", "All evaluations, by their objectives; those that no other beats in all objectives are the front. Give an objective weight or a limit, and see which point that chooses; or point at one to read it.", "long");
+    const section = card(root, "Choose from the front", "All evaluations, by their objectives; those that no other beats in all objectives form the front. Give an objective a weight or a limit to see which point that chooses, or point at an evaluation to read it.", "long");
     section.id = "front";
     if (!F.on.length) {
       add(section, "p", "", "No evaluation is on the front yet.");
@@ -358,7 +358,7 @@
       const i = memory.weights ? (weights.some((w) => w) ? chosenOf(weights, limits) : -1) : centre;
       table.textContent = "";
       section.dataset.chosen = i;
-      if (i < 0) add(table, "p", "", weights.some((w) => w) ? "No point of the front keeps these limits." : "Give at least one objective some weight.");
+      if (i < 0) add(table, "p", "", weights.some((w) => w) ? "No point of the front satisfies these limits." : "Give at least one objective some weight.");
       else {
         const shown = [...goals, ...outputs];
         rows(table, ["", ...shown.map((o) => o.name), ...names], [[memory.weights ? "chosen" : "knee", ...shown.map((o) => number(o.values[i], 6)), ...P.map((p, k) => word(p, E.x[i][k]))]]);
@@ -421,7 +421,7 @@
       frame(svg, box, x, y, { xlabel: "evaluations", ylabel: "volume dominated by the front, as a share of the present one" });
       draw(svg, "path", { d: path(F.volume.map((_, i) => i + 1), F.volume, x, y, true), class: "line m" });
     }
-    legend(section, [[disc("point front"), "front"], [disc("point design"), "initial design or given"], [disc("point"), "chosen by the model"], ...(limited ? [[rhomb("point infeasible"), "violates a constraint"]] : []), [asterisk, "the chosen one"]]);
+    legend(section, [[disc("point front"), "front"], [disc("point design"), "initial design or given"], [disc("point"), "chosen by the model"], ...(limited ? [[rhomb("point infeasible"), "violates a constraint"]] : []), [asterisk, "chosen point"]]);
   }
 
   // ---- best value so far ----
@@ -628,8 +628,8 @@
     const S = goal.slices, E1 = !F && goal === goals[0];  // only one objective has an expected improvement
     const point = E.x[centre], height0 = goal.values[centre], level = Math.round(100 * S.level);
     const sorted = goal.values.filter((v, i) => (bestIndex < 0 ? v !== null : feasible(i))).sort((p, q) => p - q), median = sorted[Math.floor(sorted.length / 2)];
-    const improvement = goal !== goals[0] && outputs.includes(goal) ? "" : F ? (limited ? "the probability of keeping all constraints (from 0 to 1)" : "") : limited ? "the expected improvement that satisfies all constraints, scaled to its own maximum, with the probability of keeping them (from 0 to 1)" : "the expected improvement, scaled to its own maximum";
-    const off = goal.maximize ? "Depths below" : "Heights above", all = limited && bestIndex >= 0 ? "all values that keep the constraints" : "all values";
+    const improvement = goal !== goals[0] && outputs.includes(goal) ? "" : F ? (limited ? "the probability of satisfying all constraints (from 0 to 1)" : "") : limited ? "the expected improvement that satisfies all constraints, scaled to its own maximum, with the probability of satisfying them all (from 0 to 1)" : "the expected improvement, scaled to its own maximum";
+    const off = goal.maximize ? "Values below" : "Values above", all = limited && bestIndex >= 0 ? "the values that satisfy all constraints" : "all values";
     const what = [...goals, ...outputs].length > 1 ? ` of ${goal.name}` : "", below = improvement ? `, and below it ${improvement}` : "";
     const free = outputs.includes(goal), cutting = free ? "" : ` ${off} the median of ${all} are cut off.`;
     add(section, "p", "soft", `Each chart varies one parameter, with the others fixed at the ${centreName}: the model's mean${what} with its ${level} % interval${below}.${cutting}${modelled}`);
@@ -682,17 +682,17 @@
         draw(g, "text", { x: px, y: lower.bottom + 15, "text-anchor": px > box.right - 12 ? "end" : "middle" }, x.show(v));
       }
       draw(svg, "text", { x: box.left, y: 13, class: "name" }, cut(p.name, 32));
-      hover(svg, view.values.map((v, i) => ({ x: x.at(v), y: y.at(view.mean[i]), lines: () => [`${p.name} = ${word(p, v)}`, `mean ${number(view.mean[i])}`, `${level} % interval ${number(view.lower[i])} to ${number(view.upper[i])}`, `sd ${number(view.sd[i])}`, ...(!E1 ? [] : [`expected improvement ${view.ei ? number(view.ei[i], 4) : "–"}`]), ...(view.feasible ? [`probability of keeping all constraints ${number(view.feasible[i], 3)}`] : [])] })), 120);
+      hover(svg, view.values.map((v, i) => ({ x: x.at(v), y: y.at(view.mean[i]), lines: () => [`${p.name} = ${word(p, v)}`, `mean ${number(view.mean[i])}`, `${level} % interval ${number(view.lower[i])} to ${number(view.upper[i])}`, `sd ${number(view.sd[i])}`, ...(!E1 ? [] : [`expected improvement ${view.ei ? number(view.ei[i], 4) : "–"}`]), ...(view.feasible ? [`probability of satisfying all constraints ${number(view.feasible[i], 3)}`] : [])] })), 120);
     });
-    legend(section, [[stroke("c"), "mean"], [patch("band"), `${level} % interval`], ...(E1 ? [[patch("ei"), "expected improvement"]] : []), ...(limited && !free ? [[stroke("feasible"), "probability of keeping all constraints"]] : []), ...(free && limited ? [[stroke("bound"), "limit"]] : []), [asterisk, centreName]]);
+    legend(section, [[stroke("c"), "mean"], [patch("band"), `${level} % interval`], ...(E1 ? [[patch("ei"), "expected improvement"]] : []), ...(limited && !free ? [[stroke("feasible"), "probability of satisfying all constraints"]] : []), ...(free && limited ? [[stroke("bound"), "limit"]] : []), [asterisk, centreName]]);
   }
   function heat(parent) {
     const S = D.slices, H = S && S.over;
     if (!H || centre < 0) return;
-    const section = card(parent, "The two parameters that matter most", `Those along which the mean changes most through the ${centreName}; the others are fixed there. ${limited ? "Circles and diamonds" : "Circles"} are evaluations, seen through the other parameters.`);
+    const section = card(parent, "The two parameters that matter most", `Those along which the mean changes most through the ${centreName}; the others are fixed there. ${limited ? "Circles and diamonds" : "Circles"} are evaluations, whatever their other parameters.`);
     const buttons = add(section, "div", "buttons");
     const holder = add(section, "div");
-    const kinds = [["mean", "mean"], ["sd", "standard deviation"], ["ei", "expected improvement"], ["feasible", "probability of keeping all constraints"]].filter(([kind]) => H[kind]);
+    const kinds = [["mean", "mean"], ["sd", "standard deviation"], ["ei", "expected improvement"], ["feasible", "probability of satisfying all constraints"]].filter(([kind]) => H[kind]);
     const made = kinds.map(([kind, label]) => {
       const button = add(buttons, "button", "heat-" + kind, label);
       button.addEventListener("click", () => { memory.heat = kind; remember(); render(); });
@@ -749,7 +749,7 @@
         const c = columns.findIndex(([a, b]) => px >= a && px <= b), r = rows.findIndex(([a, b]) => py >= a && py <= b);
         if (c < 0 || r < 0) return hide();
         const k = r * H.x.length + c;
-        show(event, [`${p.name} = ${word(p, H.x[c])}`, `${q.name} = ${word(q, H.y[r])}`, `mean ${number(H.mean[k], 4)}`, `sd ${number(H.sd[k], 4)}`, ...(H.ei ? [`expected improvement ${number(H.ei[k], 4)}`] : []), ...(H.feasible ? [`probability of keeping all constraints ${number(H.feasible[k], 3)}`] : [])]);
+        show(event, [`${p.name} = ${word(p, H.x[c])}`, `${q.name} = ${word(q, H.y[r])}`, `mean ${number(H.mean[k], 4)}`, `sd ${number(H.sd[k], 4)}`, ...(H.ei ? [`expected improvement ${number(H.ei[k], 4)}`] : []), ...(H.feasible ? [`probability of satisfying all constraints ${number(H.feasible[k], 3)}`] : [])]);
       });
       svg.addEventListener("pointerleave", hide);
       legend(holder, [[disc("sample"), "evaluation"], ...(limited ? [[rhomb("sample infeasible"), "violates a constraint"]] : []), [asterisk, centreName], ...(failed ? [[mark, "failed"]] : [])]);
@@ -807,7 +807,7 @@
       const gains = C.some((c) => c.relaxed), last = (text) => (gains ? [text] : []);
       const standing = C.map((c) => [c.text, c.here ? number(c.here.value, 8) : "–", c.here ? c.here.distance.replace(" the limit", "") : "–", `${c.kept} of ${c.n}`, ...last(better(c))]);
       const known = D.known.map((c) => [c.text, c.value === null ? "–" : number(c.value, 8), c.distance === null ? "on parameters: no point violates it" : c.distance.replace(" the limit", ""), "all", ...last("")]);
-      const table = rows(add(left, "div", "scroll"), ["limit", "value", "margin", "satisfied by", ...last("relaxed")], [...standing, ...known], [1]);
+      const table = rows(add(left, "div", "scroll"), ["limit", "value", "margin", "satisfied by", ...last("if relaxed")], [...standing, ...known], [1]);
       table.id = "constraints";
       table.querySelectorAll("tbody tr").forEach((tr, k) => {
         const here = k < C.length ? C[k].here : D.known[k - C.length];
@@ -932,14 +932,14 @@
       }
       add(cell, "p", "", c.model.sentence);
       const meaning = { safe: "safe: above 90 %", doubtful: "doubtful", hopeless: "hopeless: below 10 %" };
-      rows(add(cell, "div", "scroll"), ["predicted probability of keeping it", "points", "expected to keep it", "kept it"], c.model.bands.map((b) => [meaning[b.label], b.n, b.expected.toFixed(1), b.kept]), [1, 2, 3]);
-      if (c.model.models[0].u.length) pit(cell, "limit", c.model.models, "values that keep it", "The same for all values that satisfy the limit, as fractions of the box.", "less means that the limit is expected to be satisfied too rarely");
+      rows(add(cell, "div", "scroll"), ["predicted probability of satisfying it", "points", "expected to satisfy it", "satisfied it"], c.model.bands.map((b) => [meaning[b.label], b.n, b.expected.toFixed(1), b.kept]), [1, 2, 3]);
+      if (c.model.models[0].u.length) pit(cell, "limit", c.model.models, "values that satisfy it", "The same for all values that satisfy the limit, as fractions of the box.", "less means that the limit is expected to be satisfied too rarely");
     }
   }
   function importance() {
     const I = D.importance;
     if (!I) return;
-    const section = card(root, "Which parameters matter", `Share of the variation of each output${limited ? ", and of the probability of keeping all limits," : ""} over the whole box that a parameter takes part in (total Sobol' index of the models' means).`);
+    const section = card(root, "Which parameters matter", `How much of the variation of each output${limited ? ", and of the probability of satisfying all limits," : ""} a parameter is involved in, over the whole box: total Sobol' indices of the models' means.`);
     section.id = "importance";
     const buttons = add(section, "div", "buttons"), holder = add(section, "div", "scroll"), ranks = Object.keys(I.orders);
     if (ranks.length > 1) add(buttons, "span", "soft", "ranked for");

@@ -1,4 +1,4 @@
-"""Arrays, tables and seeds of users, checked at the door, and rows of arrays."""
+"""Check arrays, tables, seeds and boxes given by the user, and compare rows of arrays."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def check_bounds(bounds: Bounds, dim: int | None = None) -> FloatArray:
 
 
 def as_floats(values: ArrayLike) -> FloatArray:
-    """A copy as floats, NaN for what is masked: NumPy would take what the mask hides.
+    """A copy as floats with NaN for masked items, which NumPy would unmask.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def as_floats(values: ArrayLike) -> FloatArray:
 
 
 def without_nan(name: str, values: ArrayLike) -> FloatArray:
-    """A copy as floats; refuse what has NaN, from which a result would be computed as if nothing were wrong.
+    """A copy as floats; refuse NaN, which would silently spoil the result.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def rows_in(X: FloatArray, known: FloatArray) -> BoolArray:
 
 
 def is_table(values: object) -> TypeGuard[Any]:
-    """Whether values are a pandas DataFrame, without importing pandas. To go through one gives the names of columns."""
+    """Whether values are a pandas DataFrame, without importing pandas. Iterating over one yields column names."""
     return all(hasattr(values, name) for name in ("columns", "index", "to_dict"))
 
 

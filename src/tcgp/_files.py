@@ -1,4 +1,4 @@
-"""Write files that are whole or absent, also after a crash."""
+"""Write files atomically: whole or absent, also after a crash."""
 
 from __future__ import annotations
 

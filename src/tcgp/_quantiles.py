@@ -1,4 +1,4 @@
-"""Quantiles of values as large as floats are: the difference of two of them may be larger than any float."""
+"""Quantiles of very large values: the difference of two of them may be larger than any float."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def median(values: ArrayLike) -> Any:
 
 
 def _scaled(statistic: Callable[[FloatArray], Any], values: ArrayLike) -> Any:
-    """A statistic that scales with the values; where they are huge, of a quarter of them, which is exact."""
+    """A statistic that scales with the values; huge values are divided by 4 first, which is exact."""
     y = np.asarray(values, dtype=np.float64)
     if np.abs(y).max(initial=0.0) < _HUGE:
         return statistic(y)

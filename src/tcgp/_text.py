@@ -1,4 +1,4 @@
-"""Text of others, made fit for a message."""
+"""Make text from users and programs safe to print in a message."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OTHER_NAMES = {  # what other tools call arguments
 
 
 def did_you_mean(value: object, choices: Collection[str]) -> str:
-    """What ends a message about a wrong value: the choice that is nearest to it, or nothing.
+    """The end of a message about a wrong value: the closest choice, or nothing.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def did_you_mean(value: object, choices: Collection[str]) -> str:
 
 
 def html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table for a notebook; texts stay texts, whatever is in them.
+    """An HTML table for a notebook; texts are escaped.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def quote(text: str) -> str:
 
 
 def with_hints(function: Callable[P, R]) -> Callable[P, R]:
-    """Refuse an argument that a function does not have with the name of the one that may have been meant.
+    """Refuse an unknown argument, and name the one that may have been meant.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""One BLAS thread for small factorizations, and properties that are computed once without a lock.
+"""One BLAS thread for small factorizations, and cached properties without a lock.
 
-Below n of about 500 the hand-over between BLAS threads costs more than it saves, several times over.
+Below about n = 500, the synchronization of BLAS threads costs several times more than it saves.
 """
 
 from __future__ import annotations

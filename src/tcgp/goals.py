@@ -1,4 +1,4 @@
-"""What is wanted of the outputs of a function: an objective, its sense, and limits that others must keep."""
+"""The goals of a run: an objective, its sense, and limits on other outputs."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ __all__ = [
 Outputs = Mapping[str, float | None]
 Noise = bool | float | Mapping[str, bool | float]
 
-# How reasons begin: of a value that was read and is no result, and of a function with several objectives.
+# Beginnings of reasons: for a value that is not a result, and for a function that returns several.
 NOT_FINITE = "the value is "
 SEVERAL_VALUES = "there are several values"
 
-# A limit is active where it is kept by less than this share of the way that its value went as the design improved.
+# A limit is active if its margin is less than this share of the change of its value as the design improved.
 ACTIVE = 0.02
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number that each evaluation gives, small values of which are good: an objective, or the excess over a limit.
+    """A number computed from each evaluation, of which small values are good: an objective, or the excess over a limit.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Quantity:
     expression : Expression or None
         Of outputs and parameters; None for the one value that is optimized.
     bound : float or None
-        The limit on ``sign * expression``, which is kept where the quantity is at most 0; None for an objective.
+        The limit on ``sign * expression``, which is satisfied where the quantity is at most 0; None for an objective.
     noisy : bool
         Whether evaluations of it have noise.
     """
@@ -74,7 +74,7 @@ class Quantity:
         return self.bound is not None
 
     def read(self, y: float, numbers: Mapping[str, FloatArray]) -> float:
-        """What the user would call its value at an evaluation; NaN where it cannot be computed.
+        """Its value at an evaluation, as the user wrote it; NaN where it cannot be computed.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ class Quantity:
         return _value(self.text, self.expression, numbers)
 
     def turned(self, value: float) -> float:
-        """The quantity where the user's value is this one: small is good, and a limit is at 0."""
+        """The quantity for a value with the user's sign: small is good, and a limit is at 0."""
         return self.sign * value - (self.bound or 0.0)
 
     @property
@@ -99,7 +99,7 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Margin:
-    """How an evaluation stands with a limit; as text, in words.
+    """An evaluation compared with a limit; ``str`` says it in words.
 
     Attributes
     ----------
@@ -107,9 +107,9 @@ class Margin:
     value : float
         Of the limit's expression, as the user wrote it.
     excess : float
-        How far it lies beyond the limit; negative where the limit is kept.
+        How far it lies beyond the limit; negative where the limit is satisfied.
     spread : float
-        Size of usual differences between such values.
+        Typical difference between such values.
 
     Examples
     --------
@@ -132,12 +132,12 @@ class Margin:
 
     @property
     def kept(self) -> bool:
-        """Whether the limit is kept."""
+        """Whether the limit is satisfied."""
         return self.excess <= 0.0
 
     @property
     def active(self) -> bool:
-        """Whether the limit is kept, and only just."""
+        """Whether the limit is satisfied with hardly any margin."""
         return self.kept and -self.excess <= ACTIVE * self.spread
 
     @property
@@ -266,7 +266,7 @@ class Goals:
         return any(quantity.noisy for quantity in self.quantities)
 
     def noise_of(self, output: str | None) -> bool | float:
-        """What is known of the noise of an output, or of the value that has no name."""
+        """The noise of an output, or of the value without a name, as given by the user."""
         return self.noise.get(output or "", False) if isinstance(self.noise, Mapping) else self.noise
 
     def _outputs_of(self, quantity: Quantity, available: Collection[str] = ()) -> list[str | None]:
@@ -278,7 +278,7 @@ class Goals:
     def deviations(self, x: Point, y: float | None, outputs: Outputs | None, sd: float | None) -> list[float]:
         """Standard deviations of the noise of the quantities at an evaluation: 0 if exact, NaN if not known.
 
-        That of an output ``mass`` is the output ``mass_sd`` if there is one, and else what was said of all
+        That of an output ``mass`` is the output ``mass_sd`` if there is one, and otherwise that given for all
         evaluations. To a quantity of several outputs, errors contribute in proportion to its slopes.
 
         Parameters
@@ -356,7 +356,7 @@ class Goals:
     def read(
         self, x: Point, answer: object, reasons: Mapping[str, str] | None = None
     ) -> tuple[float | None, dict[str, float | None] | None, str | None]:
-        """What a function's answer means: the objective's value, the outputs, and why there is no value if so.
+        """Interpret a function's answer: the objective's value, the outputs, and the reason if there is no value.
 
         Of several objectives it is the value of the first, and there is none unless all have one.
 
@@ -408,7 +408,7 @@ class Goals:
 
     @property
     def quantities(self) -> list[Quantity]:
-        """What is modelled: the objectives, and then the limits."""
+        """The modelled quantities: the objectives, then the limits."""
         return [*self.objectives, *self.limits]
 
     def values(self, x: Point, y: float | None, outputs: Outputs | None) -> list[float]:
@@ -435,7 +435,7 @@ class Goals:
         return {quantity.text: quantity.read(y, numbers) for quantity in self.objectives}
 
     def margins(self, x: Point, y: float, outputs: Outputs | None, spreads: Sequence[float]) -> list[Margin]:
-        """How an evaluation that succeeded stands with each limit, where excesses usually differ by so much."""
+        """A successful evaluation compared with each limit, given typical differences of the excesses."""
         numbers = self._numbers(x, outputs or {})
         values = [limit.read(y, numbers) for limit in self.limits]
         return [
@@ -444,7 +444,7 @@ class Goals:
         ]
 
     def known_margins(self, x: Point, others: Sequence[Point]) -> list[Margin]:
-        """How a point stands with each side of the constraints on parameters, among others that show usual values."""
+        """A point compared with each side of the constraints on parameters; the others show typical values."""
         found = []
         for side in (side for constraint in self.known for side in _sides(constraint)):
             values = [side.read(0.0, self._numbers(point, {})) for point in (x, *others)]
@@ -484,7 +484,7 @@ def _sides(constraint: Constraint) -> list[Quantity]:
 
 
 def _check_numeric(space: Space, argument: str, formula: Constraint | Expression) -> None:
-    """Refuse what computes with choices that are no numbers."""
+    """Refuse expressions that compute with choices that are not numbers."""
     for name, dimension in zip(parameter_names(space), space.dimensions, strict=True):
         if name in formula.names and isinstance(dimension, Categorical) and not dimension.numeric:
             raise ValueError(
@@ -517,7 +517,7 @@ def interpret(answer: object) -> tuple[float | None, str | None]:
             "objective"
         )
     try:
-        # float("1e3") works, but a function that returns text has gone astray; float of NumPy's 1 + 2j is 1.
+        # float("1e3") works, but a function that returns text is wrong; float of NumPy's 1 + 2j is 1.
         astray = isinstance(answer, str | bytes | np.complexfloating)
         value = None if astray else float(answer)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):

@@ -265,7 +265,7 @@ class SpaceModel(Model):
 
 
 def reflected(law: Law) -> Law:
-    """The law of minus a residual; only one law is not symmetric."""
+    """The law of a negated residual; only one law is not symmetric."""
     if isinstance(law, RecalibratedNormal):
         return RecalibratedNormal(1.0 - law.levels[::-1], 1.0 - law.values[::-1])
     return law

@@ -55,9 +55,9 @@ LARGEST_RANGE = 2**52  # of an Integer: beyond it, neighbours have the same code
 
 
 class _Parameter:
-    """What all kinds of parameters share: a grid of equal cells, unless a kind says otherwise.
+    """Common base of all parameters: a grid of equal cells, unless a kind overrides it.
 
-    They are dataclasses, written without what is left at its default.
+    They are dataclasses, printed without default values.
     """
 
     @property
@@ -243,7 +243,7 @@ class Real(_Parameter):
         return (min(max((scale(value) - low) / (scale(self.high) - low), 0.0), 1.0),)
 
     def quantile(self, u: float) -> float:
-        """Value below which lies the share ``u`` of the range."""
+        """Quantile: the value below which the share ``u`` of the range lies."""
         if self.step is not None and not self.log:
             return float(super().quantile(u))
         if u <= 0.0 or u >= 1.0:  # exact, unlike logarithms
@@ -381,7 +381,7 @@ class Categorical(_Parameter):
     Parameters
     ----------
     choices : sequence of str, int, float, bool or None
-        The choices, all different. For other objects, which a journal cannot store, use names and look the objects up
+        The choices, all different. For other objects, which a journal cannot store, use names and look up the objects
         in your function.
     ordered : bool
         Whether neighbouring choices are similar: ``["coarse", "medium", "fine"]``.

@@ -39,7 +39,7 @@ def test_status_says_who_is_at_work(tmp_path, capsys):
     assert main(["status", str(path)]) == 0
     shown = capsys.readouterr().out
     assert "state        no process is at work on it; last news 2" in shown
-    assert "programs that still run, for the next tcgp minimize to adopt: 0, 1" in shown
+    assert "still running, adopted by the next tcgp minimize: 0, 1" in shown
 
     (tmp_path / "go").touch()
     assert main(["minimize", str(path), "--quiet", "--no-plots"]) == 0

@@ -76,8 +76,8 @@ def test_telling_twice_is_harmless_and_telling_otherwise_is_refused(campaign, ca
     capsys.readouterr()
     for arguments, words in [
         (["0", "2.5"], "evaluations are exact"),
-        (["7", "2.5"], "no point 7 was asked for"),
-        (["first", "2.5"], "ID must be the number"),
+        (["7", "2.5"], "no point 7 was proposed"),
+        (["first", "2.5"], "ID must be a number"),
         (["0", "high"], "VALUE must be a number"),
         (["0"], "ID VALUE is expected, got 0"),
         (["0", "1.5", "2"], "ID VALUE is expected, got 0 1.5 2"),

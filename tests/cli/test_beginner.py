@@ -85,7 +85,7 @@ def test_all_that_can_go_wrong_wastes_nothing(tmp_path, capsys):
     # Ctrl-C while a simulation runs: it is waited for.
     def interrupt(process, said):
         process.send_signal(signal.SIGINT)
-        wait_until(lambda: "waiting for what is under way" in said.read_text())
+        wait_until(lambda: "waiting for those in progress" in said.read_text())
 
     assert beginner.minimizes_until("0005", interrupt) == 130
     assert re.search("[34] failures have a value now", (tmp_path / "said").read_text())

@@ -164,7 +164,7 @@ def test_a_dry_run_says_what_is_wanted_and_where_it_is_read(tmp_path, capsys):
     assert main(["minimize", str(write_spec(tmp_path)), "--dry-run"]) == 0
     shown = capsys.readouterr().out
     assert "objective   minimize mass" in shown
-    assert "constraint  stress <= 2   (on outputs: learned along the run)" in shown
+    assert "constraint  stress <= 2   (on outputs: learned during the run)" in shown
     assert "output      mass: the last match of 'mass = (\\S+)' in standard output" in shown
     assert "output      stress: the key 'stress.max' of the JSON object in the file 'fem.json'" in shown
     path = write_spec(tmp_path, "budget = 3\nmaximize = 'mass'\noutputs = 'json'\n", PARAMETERS)
@@ -375,12 +375,12 @@ def test_outputs_are_told_by_name(campaign, capsys):
             ["0", "mass=1", "strss=2"],
             "the output 'stress' must be given, as mass=VALUE stress=VALUE, got mass=1.0 strs",
         ),
-        (["0", "mass=1", "strss=2"], "is it 'strss'?"),
+        (["0", "mass=1", "strss=2"], "did you mean 'strss'?"),
         (["0", "mass=1", "mass=2"], "each output must be given once, as NAME=VALUE, got 'mass=2'"),
         (["0", "=1"], "each output must be given once, as NAME=VALUE, got '=1'"),
         (["0", "mass=heavy", "stress=1"], "the output 'mass' must be a number, got 'heavy'"),
         (["0", "mass=1", "2"], "ID VALUE is expected, got 0 mass=1 2"),
-        (["mass=1", "stress=2"], "ID must be the number that tcgp ask gave, got 'mass=1'"),
+        (["mass=1", "stress=2"], "ID must be a number printed by tcgp ask, got 'mass=1'"),
         (["0", "mass=1", "--failed", "no"], "ID is expected, got 0 mass=1"),
     ],
 )

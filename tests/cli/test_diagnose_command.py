@@ -102,7 +102,7 @@ def test_a_table_whose_parameters_have_the_names_of_other_columns_can_be_diagnos
         ("a,y\n1,2\n2,4\n3,5\n", ["--ignore", "a"], "needs a column for each parameter"),
         ("a,y\n1,2\n2,4\n3,5\n", ["--bounds", "a=0"], "--bounds takes NAME=LOW:HIGH"),
         ("a,y\n1,2\n2,4\n3,5\n", ["--bounds", "b=0:9"], "no such parameter"),
-        ("a,y\n1,2\n2,4\n3,5\n", ["--bounds", "a=0:2"], "the data go from 1 to 3"),
+        ("a,y\n1,2\n2,4\n3,5\n", ["--bounds", "a=0:2"], "the data range from 1 to 3"),
         ("a,y\n1,2\n2,4\n3,5\n", ["--bounds", "a=0:4", "--delta", "7"], "delta must be a number in"),
         ("a,y\n1,2\n2,4\n3,5\n", ["--bounds", "a=0:4", "--plot", "no/such/x.png"], "cannot be written"),
         ("n,a,y\n" + "".join(f"t{i},{i},{i % 7}\n" for i in range(20)), [], "20 different texts"),
@@ -164,7 +164,7 @@ def test_parameters_are_ranked_for_the_objective_or_the_limits_and_any_output_is
     assert main(["diagnose", str(journal), "--plot", str(picture), "--output", "stres"]) == 2
     assert "output must be one of ['mass', 'stress'], got 'stres'" in capsys.readouterr().err
     assert main(["diagnose", str(journal), "--output", "stress"]) == 2
-    assert "--output goes with --plot" in capsys.readouterr().err
+    assert "--output needs --plot" in capsys.readouterr().err
 
 
 def test_bounds_may_be_logarithmic(tmp_path, capsys):

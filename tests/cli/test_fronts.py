@@ -112,7 +112,7 @@ def test_points_are_asked_and_told_by_hand(tmp_path, capsys):
         ('objective = ["mass", "sag"]\ntarget = 3.0', "target must be a mapping from objectives"),
         (
             'objective = ["mass", "sag"]\ntarget = {sga = 3.0}',
-            "target: 'sga' is no objective; did you mean 'sag'",
+            "target: 'sga' is not an objective; did you mean 'sag'",
         ),
         ('objective = ["mass", "sag"]\nreference = {sga = 3.0}', "did you mean 'sag'"),
         ('objective = "mass"\nmaximize = "sag"', "objective and maximize must name one output, or be lists"),

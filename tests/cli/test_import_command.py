@@ -53,7 +53,7 @@ def test_csv_files_of_every_kind(delimiter, comma, spec, tmp_path, capsys):
     assert "imported 3 evaluations" in capsys.readouterr().out
     assert points(journal) == [((width, layers, alloy, 2.5), y) for width, layers, alloy, y in ROWS]
     assert main(command) == 0
-    assert "imported 0 evaluations; 3 were known already" in capsys.readouterr().out
+    assert "imported 0 evaluations; 3 were there already" in capsys.readouterr().out
     assert len(events(journal, "tell")) == 3
 
 
@@ -78,7 +78,7 @@ def test_rows_and_columns_are_named_as_they_stand_in_the_file_and_nothing_is_tak
         ("width,layers,alloy,a,b\n1,2,steel,3,4\n", "there are: a, b"),
         (
             "width,layers,alloy,cost\n1,2,steel,cheap\n",
-            "line 2, column 'cost': a number is needed, got 'cheap'; --skip leaves such rows out",
+            "line 2, column 'cost': must be a number, got 'cheap'; --skip leaves such rows out",
         ),
         (
             "width,layers,alloy,cost\n1,2,steel,3\n1,2,steel,4\n",
@@ -280,7 +280,7 @@ def test_a_table_and_a_journal_come_back_to_where_they_are_from(tmp_path, capsys
     capsys.readouterr()
     for source in (table, tmp_path / "copy.jsonl"):
         assert main(["import", str(journal), str(source)]) == 0
-        assert "imported 0 evaluations; 3 were known already" in capsys.readouterr().out
+        assert "imported 0 evaluations; 3 were there already" in capsys.readouterr().out
     for evaluations in copies:
         for one, other in zip(before, evaluations, strict=True):
             assert (one.x, one.reason, one.seconds) == (other.x, other.reason, other.seconds)
@@ -322,7 +322,7 @@ def test_a_table_that_a_spreadsheet_has_rounded_is_known(spec, tmp_path, capsys)
     table.write_text(rounded + ",5.5,3,steel,2.5,0.25,,,\n")
     capsys.readouterr()
     assert main(["import", str(journal), str(table)]) == 0
-    assert "imported 1 evaluations; 3 were known already" in capsys.readouterr().out
+    assert "imported 1 evaluations; 3 were there already" in capsys.readouterr().out
     assert [y for _, y in points(journal)] == [1 / 7, 2 / 7, 3 / 7, 0.25]
 
 

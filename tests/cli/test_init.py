@@ -37,7 +37,7 @@ def test_the_spec_runs(folder, monkeypatch, capsys):
     )
     assert main(["init"]) == 0
     told = capsys.readouterr().out
-    assert "'ten' is neither two bounds nor choices" in told
+    assert "'ten' is neither two bounds nor a list of choices" in told
     assert "did you mean 'stress'?" in told
     spec = load_spec("spec.toml")
     assert (spec.budget, spec.program.timeout) == (8, 600.0)
@@ -69,7 +69,7 @@ def test_a_program_that_reads_json_and_prints_one_number(folder, monkeypatch):
 def test_nothing_is_written_without_all_answers_or_over_a_file(folder, monkeypatch, capsys):
     answer(monkeypatch, "python3 simulate.py {x}", "0 1")
     assert main(["init"]) == 2
-    assert "nothing is written" in capsys.readouterr().err
+    assert "nothing was written" in capsys.readouterr().err
     assert not (folder / "spec.toml").exists()
 
     (folder / "spec.toml").write_text("mine")

@@ -73,7 +73,7 @@ def test_a_campaign_is_begun_and_goes_on_with_values_and_failures(place):
     )
     assert said["result"] == "the best of 1 is 1.5, 1 pending"
     assert failed["result"] == "the best of 2 is 1.5, 0 pending"
-    assert "no point 2 was asked for" in missing
+    assert "no point 2 was proposed" in missing
     assert "exactly one of value, outputs and failed" in twice
     assert listed == {"campaigns": ["beam.jsonl", "begin.jsonl"], "specs": ["begin.toml"]}
     told = tcgp.Optimizer.read(place / "begin.jsonl").evaluations

@@ -93,7 +93,7 @@ def test_a_run_without_a_success_ends_with_exit_code_1(tmp_path, capsys):
     captured = capsys.readouterr()
     assert "best value   none" in captured.out
     assert "8 x exit code 1: boom   (runs 0, 1, 2, 3, 4, 5, 6, 7)" in captured.out
-    assert "give the same command with --retry-failed" in captured.err
+    assert "add --retry-failed" in captured.err
     assert captured.err.count("failed: exit code 1: boom") == 5  # the first ones are told at once, not all
     assert not list(tmp_path.glob("spec.tcgp/*.png"))
 
@@ -178,7 +178,7 @@ def test_a_journal_that_went_on_in_a_rescue_file_is_not_begun_anew(tmp_path, cap
     path.write_text(path.read_text().replace("os.remove", "str"))
     for words in (["minimize", path], ["minimize", path, "--try"], ["ask", journal, "--spec", path]):
         assert main(list(map(str, words))) == 2
-        assert f"what it held is in '{rescue}': rename that file to go on" in said(capsys)[-1]
+        assert f"its contents are in '{rescue}': rename that file to continue" in said(capsys)[-1]
     rescue.rename(journal)
     assert main(["minimize", str(path), "--no-plots"]) == 0
     assert len(list((tmp_path / "spec.tcgp" / "runs").glob("0*"))) == 6
@@ -290,7 +290,7 @@ def test_another_command_on_the_same_journal_is_pointed_out(tmp_path, capsys):
     write_spec(tmp_path, BOWL + " # mended", budget=5)
     capsys.readouterr()
     assert main(["minimize", str(path), "--no-plots"]) == 0
-    assert "not the one this journal was begun with" in capsys.readouterr().err
+    assert "this journal was begun with another command" in capsys.readouterr().err
 
 
 def test_a_spent_budget_says_how_to_go_on(tmp_path, capsys):

@@ -31,6 +31,6 @@ def test_an_output_that_no_goal_names_is_missed(tmp_path, capsys):
     assert "no value of  gbw in 4 of 4 runs" in shown.out
     spec_with(tmp_path, r"GBW = (\S+)")
     assert main(["minimize", str(path), "--no-plots", "--quiet"]) == 0
-    assert "4 runs were read again, 4 values are others" in "".join(said(capsys))
+    assert "4 runs were read again, 4 values are different" in "".join(said(capsys))
     history = Optimizer.read(tmp_path / "spec.tcgp" / "journal.jsonl").history
     assert all(e.outputs["gbw"] == e.x[0] * e.x[1] for e in history.evaluations)

@@ -56,7 +56,7 @@ def test_corrections_by_hand_stay(tmp_path, capsys):
     spec_with(tmp_path, r"pattern = 'drag *= (\S+)'", code, budget=3)
     assert minimize(path) == 0
     shown = capsys.readouterr().err
-    assert "2 values were told or corrected by hand, and stay as they are" in shown
+    assert "2 values are kept, because they were reported or corrected by hand" in shown
     assert len(events(tmp_path / "spec.tcgp" / "journal.jsonl", "correct")) == 2
 
 
@@ -68,13 +68,13 @@ def test_values_whose_runs_were_deleted_are_not_read_again_in_silence(tmp_path, 
     spec_with(tmp_path, r"pattern = 'lift = (\S+)'", code, budget=3)
     assert minimize(path) == 0
     shown = capsys.readouterr().err
-    assert "2 runs were read again, 2 values are others" in shown
-    assert "1 values have no run here to be read from, and stay as they are" in shown
+    assert "2 runs were read again, 2 values are different" in shown
+    assert "1 values are kept, because their runs are not here" in shown
     for name in ("0000", "0002"):
         shutil.rmtree(tmp_path / "spec.tcgp" / "runs" / name)
     spec_with(tmp_path, r"pattern = 'drag = (\S+)'", code, budget=3)
     assert minimize(path) == 0
-    assert "3 values have no run here to be read from, and stay as they are" in capsys.readouterr().err
+    assert "3 values are kept, because their runs are not here" in capsys.readouterr().err
 
 
 def test_a_reading_that_was_killed_half_way_is_not_taken_for_a_hand(tmp_path, capsys):
@@ -132,13 +132,13 @@ def test_a_journal_under_another_name_loses_no_value_that_is_not_found(tmp_path,
     for _ in range(2):
         assert main(go_on) == 0
         assert (
-            "3 values are not found where the spec says, and stay as they are: the JSON"
+            "3 values are kept, because they were not found in the new place: the JSON"
             in capsys.readouterr().err
         )
     spec_with(tmp_path, "key = 'cost'", budget=3)
     (tmp_path / "spec.tcgp" / "runs" / "0001" / "stdout.txt").unlink()
     assert main(go_on) == 0
-    assert "1 values are not found where the spec says" in capsys.readouterr().err
+    assert "1 values are kept, because they were not found" in capsys.readouterr().err
     assert main(go_on) == 0
     assert "not found" not in capsys.readouterr().err
     assert events(renamed, "correct") == []

@@ -60,7 +60,7 @@ def test_named_failures_are_tried_again_and_journaled(tmp_path, capsys):
         "0004",
     ]
     assert "tried again  2 x exit code 1: good bye   (run 1)\n" in shown.out
-    assert "run 3 is tried again in 0 s: exit code 75" in shown.err
+    assert "run 3 is retried in 0 s: exit code 75" in shown.err
     assert main(["status", str(journal), "--json"]) == 0
     assert [retry["id"] for retry in json.loads(capsys.readouterr().out)["retries"]] == [1, 1, 3]
 
@@ -120,7 +120,7 @@ def test_killed_during_the_delay_the_attempt_is_made_by_the_next_start_and_count
         ("exit_codes = [0]", "the exit code 0"),
         ("codes = [75]", "unknown key of [retries] 'codes'; did you mean 'exit_codes'?"),
         ("exit_codes = [75]\ntimes = 0", "times of retries must be"),
-        ("exit_codes = [75]\ndelay = 'soon'", "'delay': a time is a positive number"),
+        ("exit_codes = [75]\ndelay = 'soon'", "'delay': a time must be a positive number"),
     ],
 )
 def test_a_bad_table_is_refused_in_one_sentence(lines, words, tmp_path, capsys):
@@ -176,7 +176,7 @@ import my_solver
     path = write_spec(tmp_path, code, budget=6)
     assert main(["minimize", str(path), "--no-plots"]) == 1
     assert (
-        "the first 3 evaluations all failed in one way: exit code 1: ModuleNotFoundError"
+        "the first 3 evaluations all failed in the same way: exit code 1: ModuleNotFoundError"
         in capsys.readouterr().out
     )
     (tmp_path / "my_solver.py").write_text("")
@@ -186,7 +186,7 @@ import my_solver
         in said(capsys)[-1]
     )
     assert main(["minimize", str(path), "--no-plots", "--retry-failed", "modulenotfound"]) == 0
-    assert "failed runs to be made again: 0, 1, 2" in capsys.readouterr().err
+    assert "failed runs to repeat: 0, 1, 2" in capsys.readouterr().err
     journal = tmp_path / "spec.tcgp" / "journal.jsonl"
     history = Optimizer.read(journal).history
     assert [(e.id, e.failed) for e in history.evaluations] == [(i, i == 3) for i in range(6)]

@@ -66,7 +66,7 @@ def told(folder, journal="spec.tcgp/journal.jsonl"):
 def test_a_new_journal_takes_up_no_old_run(tmp_path, capsys):
     path = spec_in(tmp_path, "import sys; sys.exit(3)")
     assert minimize(path) == 1
-    assert "fix it and give the same command with --retry-failed" in capsys.readouterr().err
+    assert "fix it and add --retry-failed" in capsys.readouterr().err
     (tmp_path / "spec.tcgp" / "journal.jsonl").rename(tmp_path / "old.jsonl")
     path.write_text(path.read_text().replace("sys.exit(3)", "print(5)"))
     assert minimize(path) == 0
@@ -87,7 +87,7 @@ def test_two_campaigns_in_a_directory_keep_their_runs_apart(tmp_path, capsys):
     assert "out/runs/0000-2" in capsys.readouterr().out
     one.write_text(one.read_text() + "[objective]\npattern = 'cost +(.*)'\n")
     assert minimize(one, "--journal", tmp_path / "out" / "one.jsonl") == 0
-    assert "2 runs were read again, all as before" in capsys.readouterr().err
+    assert "2 runs were read again, all unchanged" in capsys.readouterr().err
 
 
 def test_without_a_journal_nothing_is_taken_up(tmp_path):
@@ -219,7 +219,7 @@ def test_a_copy_of_the_journal_that_went_on_hides_no_run(tmp_path, capsys):
     places = "[objective]\npattern = '(.+)'\n"
     path.write_text(path.read_text() + places)
     assert minimize(path) == 0
-    assert "2 runs were read again, all as before" in capsys.readouterr().err
+    assert "2 runs were read again, all unchanged" in capsys.readouterr().err
 
 
 # ---- runs under way while something changes ----

@@ -80,7 +80,7 @@ def campaign(tmp_path):
 
 
 def test_ctrl_c_starts_nothing_new_and_waits_for_what_runs(campaign):
-    campaign.hears(signal.SIGINT, "waiting for what is under way: runs 2, 3")
+    campaign.hears(signal.SIGINT, "waiting for those in progress: runs 2, 3")
     assert all(map(is_alive, campaign.programs))
     campaign.let_go()
     code, out = campaign.ended()
@@ -92,11 +92,11 @@ def test_ctrl_c_starts_nothing_new_and_waits_for_what_runs(campaign):
 
 
 def test_a_second_ctrl_c_leaves_the_programs_to_the_next_start(campaign):
-    campaign.hears(signal.SIGINT, "waiting for what is under way")
+    campaign.hears(signal.SIGINT, "waiting for those in progress")
     campaign.hears(signal.SIGINT, "left running, and adopted by the next start: runs 2, 3")
     code, out = campaign.ended()
     assert code == 130
-    assert "programs that go on, for the next start to adopt: runs 2, 3" in out
+    assert "programs still running, adopted by the next start: runs 2, 3" in out
     assert all(map(is_alive, campaign.programs))
     assert sorted(event["id"] for event in events(campaign.journal, "tell")) == [0, 1]
     campaign.let_go()
@@ -140,7 +140,7 @@ def test_a_program_that_vanishes_does_not_cost_the_runs_under_way(tmp_path):
     with said.open("w") as file:
         process = Forked("minimize", path, "--no-plots", stderr=file)
     wait_until(
-        lambda: "waiting for what is under way: run 1" in said.read_text() or process.poll() is not None
+        lambda: "waiting for those in progress: run 1" in said.read_text() or process.poll() is not None
     )
     (tmp_path / "go").touch()
     out = process.communicate(timeout=60)[0]

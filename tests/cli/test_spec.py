@@ -100,7 +100,7 @@ BAD_KEYS = [
     ("budget = true", "'budget' must be a whole number"),
     ("seed = -1", "'seed' must be a whole number of at least 0"),
     ("target = 'low'", "'target' must be a number"),
-    ("max_time = 'soon'", "'max_time': a time is a positive number"),
+    ("max_time = 'soon'", "'max_time': a time must be a positive number"),
     ("method = 'tcpg'", "got 'tcpg'; did you mean 'tcgp'?"),
     ("maximizer = 'SMC'", "got 'SMC'; did you mean 'smc'?"),
     ("criterion = 'pi'", "criterion must be one of 'ei', 'lcb'"),
@@ -147,14 +147,14 @@ ECHO = "command = ['sh', '{x}', '{y}']"
         ("command = ['no-such-program', '{x}', '{y}']", "there is no program 'no-such-program' on the PATH"),
         ("command = ['./nothing', '{x}', '{y}']", "there is no program"),
         ("command = ['{x}', '{y}']", "must be fixed"),
-        ("command = ['sh', '{x}', '{yy}']", "placeholder {yy}, which is no parameter; did you mean 'y'?"),
-        ("command = ['sh', '{x}', '{y.real}']", "placeholder {y.real}, which is no parameter"),
+        ("command = ['sh', '{x}', '{yy}']", "placeholder {yy}, which is not a parameter; did you mean 'y'?"),
+        ("command = ['sh', '{x}', '{y.real}']", "placeholder {y.real}, which is not a parameter"),
         ("command = ['sh', '{x}']", "does not use the parameter 'y'"),
         ("command = ['sh', '{x}', '{y']", "stands alone"),
         ("command = ['sh', '{x}', '{y}', \"\\u0000\"]", "zero byte"),
         (ECHO + "\ninput = 'yaml'", "'input' must be"),
         (ECHO + "\ninput = 'jsn'", "did you mean 'json'?"),
-        (ECHO + "\ntimeout = -1", "'timeout': a time is a positive number"),
+        (ECHO + "\ntimeout = -1", "'timeout': a time must be a positive number"),
         (ECHO + "\nobjective = 3", "'objective' must be a table"),
         (ECHO + "\nobjective = {file = '../x'}", "must lie in the run's directory"),
         (ECHO + "\nobjective = {pattern = '('}", "is not a regular expression"),
@@ -193,7 +193,7 @@ def test_times_have_units(value, seconds):
 
 @pytest.mark.parametrize("value", ["", "m", "-3s", 0, "inf", "3 weeks", True, "nan", [3]])
 def test_a_time_that_is_none_is_refused(value):
-    with pytest.raises(ValueError, match="a time is a positive number"):
+    with pytest.raises(ValueError, match="a time must be a positive number"):
         parse_duration(value)
 
 

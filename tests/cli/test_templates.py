@@ -52,7 +52,7 @@ def test_a_deck_is_filled_for_each_run(path, tmp_path, capsys):
             DECK.replace("{{type}}", "nmos"),
             "'command' does not use the parameter 'type'; write {type} in an argument, ",
         ),
-        (DECK + "{{ typ }}", "the template 'deck.in': 'typ' is no parameter; did you mean 'type'?"),
+        (DECK + "{{ typ }}", "the template 'deck.in': 'typ' is not a parameter; did you mean 'type'?"),
         (DECK + "{{ w + }}", "line 6 has the placeholder '{{ w + }}': "),
         (DECK + "{{ w", "line 6 has '{{' without '}}': {{ w"),
         (DECK + "{{ 2 * type }}", "computes with 'type', which is no number"),

@@ -94,7 +94,7 @@ def test_another_objective_gives_other_values_and_the_journal_keeps_both(tmp_pat
     capsys.readouterr()
     assert main(["minimize", str(path), "--no-plots"]) == 0
     shown = capsys.readouterr()
-    assert "5 runs were read again, 5 values are others; the journal keeps both" in shown.err
+    assert "5 runs were read again, 5 values are different; the journal keeps both" in shown.err
     assert starts(folder) == [f"{i:04d}" for i in range(6)]
     first = {event["id"]: event["y"] for event in events(folder / "journal.jsonl", "tell")}
     assert {number: first[number] for number in costs} == costs
@@ -160,7 +160,7 @@ def test_a_trial_without_a_value_is_read_again_once_the_spec_is_right(tmp_path, 
     assert main(["minimize", str(path), "--try"]) == 1
     shown = capsys.readouterr().out
     assert "value        none: the JSON in standard output has no key 'design.costs'" in shown
-    assert "read again, and not made again" in shown
+    assert "read again by the next start, and not repeated" in shown
     assert events(folder / "journal.jsonl", "tell") == []
     spec_with(tmp_path, "design.cost", budget=4)
     assert main(["minimize", str(path), "--try"]) == 0

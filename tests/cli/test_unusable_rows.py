@@ -27,9 +27,9 @@ def values(journal):
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ("2,0.5,diverged", "line 3, column 'cost': a number is needed, got 'diverged'"),
-        ("2,0.5,1_5", "line 3, column 'cost': a number is needed, got '1_5'"),
-        ("2,0.5,\uff11\uff15", "line 3, column 'cost': a number is needed, got '\uff11\uff15'"),
+        ("2,0.5,diverged", "line 3, column 'cost': must be a number, got 'diverged'"),
+        ("2,0.5,1_5", "line 3, column 'cost': must be a number, got '1_5'"),
+        ("2,0.5,\uff11\uff15", "line 3, column 'cost': must be a number, got '\uff11\uff15'"),
         ("1_5,0.5,2", "line 3: parameter 'x': '1_5' is not a number"),
         ("2,0.5", "line 3 has 2 cells, and the header has 3"),
         ("2,0.5,7,8", "line 3 has 4 cells, and the header has 3"),

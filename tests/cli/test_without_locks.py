@@ -77,7 +77,7 @@ def test_a_run_under_way_is_found_and_not_started_twice(spec, tmp_path):
     interrupted(spec)
     code, out, _ = ends(command("status", spec))
     assert code == 0
-    assert "programs that still run, for the next tcgp minimize to adopt: 0" in out
+    assert "still running, adopted by the next tcgp minimize: 0" in out
     (tmp_path / "hold").unlink()
     assert ends(minimize(spec))[0] == 0
     assert (tmp_path / "starts").read_text().split() == ["0000", "0001"]
@@ -99,7 +99,7 @@ def test_a_run_that_found_no_locks_is_found_where_there_are_some(spec, tmp_path,
     request.getfixturevalue("no_locks")
     interrupted(spec)
     del os.environ["LD_PRELOAD"]  # monkeypatch sets it back in the end
-    assert "still run, for the next tcgp minimize to adopt: 0" in ends(command("status", spec))[1]
+    assert "still running, adopted by the next tcgp minimize: 0" in ends(command("status", spec))[1]
     (tmp_path / "hold").unlink()
     process = minimize(spec)
     assert ends(process)[0] == 0

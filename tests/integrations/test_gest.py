@@ -183,7 +183,7 @@ def test_a_campaign_goes_on_from_its_journal_as_if_it_had_not_been_stopped(tmp_p
     second.finalize()
     evaluations = tcgp.Optimizer.read(tmp_path / "run.jsonl").evaluations
     assert evaluations == whole.optimizer.evaluations
-    with pytest.raises(tcgp.JournalError, match="cannot go on with other goals"):
+    with pytest.raises(tcgp.JournalError, match="cannot be continued with other goals"):
         TailCalibratedGenerator(_vocs(objectives={"g": "MINIMIZE"}), journal=tmp_path / "run.jsonl").suggest(
             1
         )

@@ -116,5 +116,5 @@ def test_a_run_goes_on_as_published_from_its_journal(tmp_path):
     resumed = tcgp.minimize(problem, problem.bounds, n_evals=8, journal=journal, **given)
     np.testing.assert_array_equal(resumed.x_iters, whole.x_iters)
     assert resumed.optimizer.settings.maximizer == "smc"
-    with pytest.raises(tcgp.JournalError, match="is of another run"):
+    with pytest.raises(tcgp.JournalError, match="belongs to another run"):
         tcgp.minimize(problem, problem.bounds, n_evals=9, journal=journal, **{**given, "options": {}})

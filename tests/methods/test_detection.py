@@ -43,5 +43,5 @@ def test_a_run_that_looks_noisy_says_so_once_and_names_the_point_to_repeat(caplo
             optimizer.ask()
     said = [record.getMessage() for record in caplog.records if "look noisy" in record.getMessage()]
     assert len(said) == 1
-    assert "go on with noise=True and the same journal" in said[0]
+    assert "continue with noise=True and the same journal" in said[0]
     assert repr(float(optimizer.result().x[0])) in said[0]

@@ -180,7 +180,7 @@ def test_what_makes_no_sense_is_refused(arguments, message):
 
 
 def test_a_standard_deviation_needs_noise():
-    with pytest.raises(ValueError, match="sd is for noisy evaluations, and noise is False"):
+    with pytest.raises(ValueError, match="sd needs noise, which is False"):
         tcgp.Optimizer([(0.0, 1.0)]).tell([0.5], 1.0, sd=0.1)
 
 

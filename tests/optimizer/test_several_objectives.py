@@ -271,7 +271,7 @@ def test_goals_that_make_no_sense_are_refused(arguments, message):
 def test_rules_that_need_one_objective_are_refused():
     with pytest.raises(ValueError, match=r"target must be a mapping from objectives \('near', 'far'\)"):
         run(target=3.0)
-    with pytest.raises(ValueError, match="target: 'fra' is no objective; did you mean 'far'"):
+    with pytest.raises(ValueError, match="target: 'fra' is not an objective; did you mean 'far'"):
         run(target={"fra": 3.0})
     with pytest.raises(ValueError, match="target must be a number, got"):
         run(objective="near", target={"near": 3.0})

@@ -68,7 +68,7 @@ def test_goals_under_which_nothing_has_a_value_are_refused_and_nothing_is_writte
     run(journal, 4)
     before = journal.read_bytes()
     with pytest.raises(
-        JournalError, match=r"cannot go on with other goals: no evaluation .* 'mas' is missing; did"
+        JournalError, match=r"cannot be continued with other goals: no evaluation .* 'mas' is missing; did"
     ):
         run(journal, 6, objective="mas")
     with pytest.raises(JournalError, match="objective must name one of the outputs"):

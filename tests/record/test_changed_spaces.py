@@ -128,7 +128,7 @@ def test_other_parameters_are_refused_and_nothing_is_written(bounds, tmp_path):
     journal = tmp_path / "run.jsonl"
     run(journal, WIDE, 4)
     before = journal.read_bytes()
-    with pytest.raises(JournalError, match="is of another run: its bounds"):
+    with pytest.raises(JournalError, match="belongs to another run: its bounds"):
         run(journal, bounds, 6)
     with pytest.raises(
         ValueError, match=r"space must have the parameters that it had, \['width', 'height'\]"
@@ -141,7 +141,7 @@ def test_other_parameters_are_refused_and_nothing_is_written(bounds, tmp_path):
 def test_without_names_a_box_that_holds_nothing_is_taken_for_another_problem(tmp_path):
     journal = tmp_path / "run.jsonl"
     tcgp.minimize(sum, [(0.0, 1.0)], n_evals=4, rng=0, journal=journal)
-    with pytest.raises(JournalError, match="is of another run"):
+    with pytest.raises(JournalError, match="belongs to another run"):
         tcgp.minimize(sum, [(5.0, 6.0)], n_evals=6, journal=journal)
     assert tcgp.minimize(sum, [(-1.0, 1.0)], n_evals=6, journal=journal).nfev == 6
 

@@ -141,7 +141,7 @@ def test_a_run_that_went_on_in_a_rescue_file_is_not_begun_anew(tmp_path: Path) -
     with pytest.raises(JournalRescued):
         minimize(bowl, BOX, n_evals=5, n_initial=5, rng=0, journal=path)
     (rescue,) = rescues(tmp_path)
-    with pytest.raises(JournalError, match=r"is gone, and what it held is in .*rescue-1"):
+    with pytest.raises(JournalError, match=r"is gone, and its contents are in .*rescue-1"):
         minimize(bowl, BOX, n_evals=5, n_initial=5, rng=0, journal=path)
     assert not path.exists()
     rescue.rename(path)
@@ -199,7 +199,7 @@ def test_where_nothing_can_be_rescued_the_value_is_not_told_and_can_be_told_late
     with Optimizer(BOX, rng=0, journal=home / "run.jsonl") as optimizer:
         x = optimizer.ask()
         shutil.rmtree(home)
-        with pytest.raises(JournalError, match="no file could be made to rescue what it held"):
+        with pytest.raises(JournalError, match="its contents could not be rescued"):
             optimizer.tell(x, 1.0)
         assert optimizer.evaluations == []
         home.mkdir()
@@ -390,5 +390,5 @@ def test_a_journal_with_the_longest_name_is_rescued_too(length: int, tmp_path: P
     optimizer.close()
     (rescue,) = tmp_path.iterdir()
     assert [e.y for e in Optimizer.read(rescue).history.evaluations] == [1.0, 2.0]
-    with pytest.raises(JournalError, match="what it held is in"):
+    with pytest.raises(JournalError, match="its contents are in"):
         Optimizer(BOX, rng=0, journal=path)

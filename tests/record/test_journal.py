@@ -77,7 +77,7 @@ def test_damage_in_the_middle_is_refused_and_named(written: Path) -> None:
 )
 def test_another_file_is_refused_and_left_alone(path: Path, content: bytes) -> None:
     path.write_bytes(content)
-    with pytest.raises(JournalError, match="not a journal"):
+    with pytest.raises(JournalError, match="not a tcgp journal"):
         Journal(path)
     assert path.read_bytes() == content
 

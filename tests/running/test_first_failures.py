@@ -38,7 +38,7 @@ def test_three_failures_in_one_way_stop_it(workers: int) -> None:
     result = tcgp.minimize(_always_raises, BOX, n_evals=20, rng=0, workers=workers)
     assert (result.status, result.success) == (Status.FAILURES, False)
     assert 3 <= result.nfev <= 2 + workers
-    assert "the first 3 evaluations all failed in one way: ZeroDivisionError: " in result.message
+    assert "the first 3 evaluations all failed in the same way: ZeroDivisionError: " in result.message
 
 
 @pytest.mark.parametrize("options", [{}, {"max_failures": 10}])

@@ -69,7 +69,7 @@ def test_the_time_of_an_evaluation_begins_with_it(pids: Path) -> None:
     [
         ({"timeout": 0}, "timeout must be a positive number of seconds or None, got 0"),
         ({"timeout": "1m"}, "timeout must be a positive number of seconds or None, got '1m'"),
-        ({"timeout": 5.0, "workers": map}, "timeout needs processes of our own, workers=n"),
+        ({"timeout": 5.0, "workers": map}, "timeout needs worker processes, workers=n"),
     ],
 )
 def test_a_timeout_that_nobody_could_keep_is_refused(options: dict[str, Any], words: str) -> None:

@@ -29,7 +29,7 @@ def test_a_drought_is_said_once_and_the_search_stays_near_the_best(caplog):
     assert len(chances) >= 3
     assert np.prod([1.0 - p for p in chances]) < 0.01
     assert max(abs(x[name] - best[name]) for name in space) <= 0.2
-    assert f"the last {len(chances)} points broke a limit" in caplog.text
+    assert f"the last {len(chances)} points violated a limit" in caplog.text
 
     optimizer.tell(x, simulate(x))
     optimizer.ask()

@@ -65,7 +65,7 @@ def bayesian_law(
     Notes
     -----
     The paper leaves the selection rule to the original work on bcrGP; both rules and alpha are this package's
-    reading of it.
+    interpretation.
 
     Examples
     --------

@@ -161,7 +161,7 @@ def noisy_tail_law(problem: NoisyTailProblem, criterion: str = "joint") -> Gener
     """The generalized normal law of the function whose observations, noise included, are calibrated below a threshold.
 
     It minimizes the criterion of the law with noise plus c s (|log(beta / 2)| + |log variance| / 2), c = 0.1, which
-    returns the normal law where the data say nothing of it: s is the weighted share of the noise in the variance of
+    returns the normal law where the data do not determine it: s is the weighted share of the noise in the variance of
     what is predicted below the threshold. Without noise this is the paper's criterion.
     """
     below: IntArray = problem.below

@@ -113,11 +113,10 @@ def tail_law(
 
     Notes
     -----
-    Minimizers are not unique. Few observations lie below t, so laws with very different tails can be
-    equally good; for ``"occ"`` and ``"rule1"`` there is a whole curve of them. The paper's search then
-    returns the minimum that its random draws favour, the one with the largest basin. So does ``"fast"``: it returns
-    the minimum reached from the best of 900 candidates spread evenly over the box, unless its scan knows a value
-    that is better by more than 0.001.
+    Minimizers are not unique. Few observations lie below t, so laws with very different tails can be equally good; for
+    ``"occ"`` and ``"rule1"`` there is a whole curve of them. The paper's search then returns the minimum that its
+    random draws favour, the one with the largest basin. So does ``"fast"``: it returns the minimum reached from the
+    best of 900 candidates spread evenly over the box, unless its scan knows a value that is better by more than 0.001.
 
     Examples
     --------
@@ -128,7 +127,7 @@ def tail_law(
     >>> bool(fit.law.variance() > 1.0)  # the predictions are overconfident: the law is wider than N(0, 1)
     True
     """
-    criterion_named(criterion)  # refuses a name that is none
+    criterion_named(criterion)  # refuses an unknown name
     if search not in _SEARCHES:
         raise ValueError(f"search must be one of {', '.join(map(repr, _SEARCHES))}, got {plain(search)}")
     for name, value, other in (("supremum", supremum, "samples"), ("ratio", ratio, "plain")):

@@ -1,4 +1,4 @@
-"""Arguments of the command, and the help that teaches them; nothing heavy is imported here."""
+"""Arguments of the command and their help; nothing heavy is imported here."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ Every run has its own directory, which keeps its input and output. A run that cr
 no valid number counts as failed, and the search continues elsewhere.
 
 Everything is kept in a journal, synced to disk after each run: stop whenever you like (Ctrl-C), and the same
-command goes on exactly as if it had not been stopped. The first Ctrl-C waits for the runs under way; a second one,
-or SIGTERM, leaves them running for the same command to adopt.
+command continues exactly as if it had not been stopped. The first Ctrl-C waits for the runs in progress; a second one,
+or SIGTERM, leaves them running, and the same command adopts them.
 
-If the first three runs all fail in one way, the search stops. If they ended normally, say where the value is, and the
-same command reads it from the runs that were made.
+If the first three runs all fail in the same way, the search stops. If only their values were not found, correct the
+spec: the same command then reads them from these runs.
 """
 
 MINIMIZE_EPILOG = """\
@@ -90,7 +90,7 @@ examples:
   tcgp minimize spec.toml --workers 4        four runs at a time
   tcgp minimize spec.toml --report run.html  a page to watch the run in a browser
   tcgp minimize spec.toml --budget 100       continue with a larger budget
-  tcgp minimize spec.toml --retry-failed     make all failed runs again, after a repair
+  tcgp minimize spec.toml --retry-failed     repeat all failed runs, after a fix
   tcgp minimize spec.toml --retry-failed "no module"     those that failed for this reason
 """
 
@@ -120,8 +120,8 @@ examples:
 """
 
 IMPORT_DESCRIPTION = """\
-Bring runs along that were made elsewhere: a CSV file, an older journal, or an Optuna study. Parameters and outputs go
-by the names of the columns. Either all rows are taken or none, and what the journal has already is not taken twice.
+Import runs made elsewhere: a CSV file, an older journal, or an Optuna study. Columns are matched with parameters and
+outputs by name. All rows are imported or none; those that the journal has already are skipped.
 """
 
 IMPORT_EPILOG = """\
@@ -130,7 +130,7 @@ left out, unless a column 'reason' says why the run failed. Parameters that are 
 
 examples:
   tcgp import run.jsonl --spec spec.toml old.csv                  begin or continue a journal with old runs
-  tcgp import run.jsonl old.csv --objective drag                  the values stand in the column 'drag'
+  tcgp import run.jsonl old.csv --objective drag                  the values are in the column 'drag'
   tcgp import spec.tcgp/journal.jsonl --spec spec.toml old.jsonl  then: tcgp minimize spec.toml
   tcgp import run.jsonl sqlite:///trials.db --study wing          the trials of an Optuna study
 """
@@ -138,7 +138,7 @@ examples:
 STATUS_EPILOG = """\
 examples:
   tcgp status run.jsonl
-  tcgp status spec.toml                          or spec.tcgp: also while tcgp minimize is at work
+  tcgp status spec.toml                          or spec.tcgp: also while tcgp minimize is running
   tcgp status run.jsonl --top 5                  the five best runs
   tcgp status run.jsonl --csv runs.csv           every run as a table
 """
@@ -158,7 +158,7 @@ examples:
 REPORT_EPILOG = """\
 examples:
   tcgp report run.jsonl                                       writes run.html
-  tcgp report spec.tcgp/journal.jsonl --output /tmp/a.html    also while tcgp minimize is at work
+  tcgp report spec.tcgp/journal.jsonl --output /tmp/a.html    also while tcgp minimize is running
   tcgp report run.jsonl --refresh 30                          for a campaign with tcgp ask and tell
 
 tcgp minimize SPEC.toml --report run.html updates such a page during the run.
@@ -204,7 +204,7 @@ Repeat the same command to continue after a stop; finished tasks are not compute
 """
 
 COMPLETION_EPILOG = """\
-add one line to the file that your shell reads at its start:
+add one line to the startup file of your shell:
   ~/.bashrc                    eval "$(tcgp completion bash)"
   ~/.zshrc, after compinit     eval "$(tcgp completion zsh)"
   ~/.config/fish/config.fish   tcgp completion fish | source
@@ -233,13 +233,13 @@ def _flag(name: str, help: str, **options: Any) -> _Argument:
 
 def _count(text: str) -> int:
     if not text.strip().isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"a whole number of at least 1 is needed, not {text.strip()!r}")
+        raise argparse.ArgumentTypeError(f"must be a whole number >= 1, got {text.strip()!r}")
     return int(text)
 
 
 def _positive(text: str) -> float:
     if not _is_number(text) or not 0.0 < float(text) < math.inf:
-        raise argparse.ArgumentTypeError(f"a number above 0 is needed, not {text.strip()!r}")
+        raise argparse.ArgumentTypeError(f"must be a number above 0, got {text.strip()!r}")
     return float(text)
 
 
@@ -253,11 +253,11 @@ def _duration(text: str) -> float:
 def _shard(text: str) -> tuple[int, int]:
     match = re.fullmatch(r"(\d+)/(\d+)", text)
     if match is None or not 1 <= int(match[1]) <= int(match[2]):
-        raise argparse.ArgumentTypeError(f"a share is i/N with i from 1 to N, not {text!r}")
+        raise argparse.ArgumentTypeError(f"must be i/N with i from 1 to N, got {text!r}")
     return int(match[1]), int(match[2])
 
 
-CAMPAIGN = "its journal, its directory, or the spec that tcgp minimize was given"
+CAMPAIGN = "journal, directory or spec of the campaign"
 JOURNAL = _value("journal", "JOURNAL", "file that keeps the campaign")
 SPEC = _value("--spec", "SPEC.toml", "parameters; needed to begin a journal")
 FORCE = _flag("--force", "also replace files that tcgp did not write, never journals or specs")
@@ -302,11 +302,11 @@ COMMANDS = {
             _flag("--json", "print the outcome as one JSON object, as tcgp status does"),
             _flag("--dry-run", "check the spec and show the first command, without running it"),
             _flag("--try", "make one run and show what is read from it; a value is kept", dest="try_once"),
-            _value("--verify", "K", "in the end, run the best design K times again and compare", type=_count),
+            _value("--verify", "K", "at the end, run the best design K more times and compare", type=_count),
             _value(
                 "--retry-failed",
                 "TEXT",
-                "make failed runs again first: all of them, or those whose reason has this text",
+                "first repeat failed runs: all of them, or those whose reason contains this text",
                 nargs="?",
                 const="",
             ),
@@ -324,7 +324,7 @@ COMMANDS = {
             _value("-n", "N", "number of points (default 1)", type=_count, default=1),
             _flag(
                 "--confirm",
-                "with noise: points that have been evaluated, where one more evaluation tells most",
+                "with noise: evaluated points that are most worth repeating",
             ),
         ],
     ),
@@ -338,7 +338,7 @@ COMMANDS = {
             _value("rest", "ID VALUE", "id printed by ask, and the value or outputs", nargs="*"),
             _value("--x", "JSON", "parameters of a point that was not asked for"),
             _value("--failed", "REASON", "the run failed, and why"),
-            _flag("--correct", "correct what was reported of the point; the journal keeps both"),
+            _flag("--correct", "correct an earlier report; the journal keeps both"),
             _value(
                 "--took", "TIME", "how long the run took, for the report: seconds, or 10m, 2h", type=_duration
             ),
@@ -356,13 +356,12 @@ COMMANDS = {
         IMPORT_EPILOG,
         [
             JOURNAL,
-            _value("data", "DATA", "CSV file, journal, or URL of a storage of Optuna"),
+            _value("data", "DATA", "CSV file, journal, or URL of an Optuna storage"),
             SPEC,
             _value(
                 "--objective",
                 "COLUMN",
-                "column, or output of a journal, that has the values, if it is not the only one or has another name "
-                "here",
+                "column of the values, or output of a journal, if there are several or its name differs here",
             ),
             _value("--study", "NAME", "study in that storage, if there are several"),
             _flag("--skip", "leave out rows that cannot be used, and say which"),
@@ -371,7 +370,7 @@ COMMANDS = {
     "status": _Command(
         "status",
         "show the best value so far, and pending points",
-        "Say how a campaign stands, and whether a process is at work on it.",
+        "Show the state of a campaign, and whether a process is working on it.",
         STATUS_EPILOG,
         [
             _value("journal", "CAMPAIGN", CAMPAIGN),
@@ -383,16 +382,16 @@ COMMANDS = {
     ),
     "whatif": _Command(
         "whatif",
-        "what other limits would mean, without a run",
-        "Show the best recorded design and the one that the models predict, for other limits on outputs, and what "
-        "relaxing each of them would buy. Nothing is run, and nothing is changed.",
+        "show the effect of other limits, without a run",
+        "Show the best recorded design and the one that the models predict, for other limits on outputs, and the "
+        "gain from relaxing each of them. Nothing is run, and nothing is changed.",
         WHATIF_EPILOG,
         [
-            _value("journal", "CAMPAIGN", "its spec, its directory or its journal"),
+            _value("journal", "CAMPAIGN", "spec, directory or journal of the campaign"),
             _value(
                 "--limit",
                 "TEXT",
-                'a limit such as "deflection <= 1.2"; it takes the place of one on the same output, or is added',
+                'a limit such as "deflection <= 1.2"; it replaces a limit on the same output, or is added',
                 action="append",
                 default=[],
             ),
@@ -417,7 +416,7 @@ COMMANDS = {
         "Write a report as an HTML page. It needs no server and no network.",
         REPORT_EPILOG,
         [
-            _value("journal", "CAMPAIGN", "its journal, its directory or its spec"),
+            _value("journal", "CAMPAIGN", "journal, directory or spec of the campaign"),
             _value("--output", "FILE", "page to write (default: next to the journal, with suffix .html)"),
             FORCE,
             _value(
@@ -453,10 +452,11 @@ COMMANDS = {
                 {
                     "choices": ("objective", "limits", "both"),
                     "default": "both",
-                    "help": "order parameters of a run by what they matter for (default: both)",
+                    "help": "rank the parameters of a run by their importance for the objective or the limits "
+                    "(default: both)",
                 },
             ),
-            _value("--plot", "FILE", "picture, such as calibration.png"),
+            _value("--plot", "FILE", "picture to write, such as calibration.png"),
             _value(
                 "--output", "NAME", "draw how this output or objective of a run depends on the parameters"
             ),
@@ -466,19 +466,19 @@ COMMANDS = {
     "mcp": _Command(
         "mcp",
         "serve a directory of campaigns to an assistant",
-        "Serve the campaigns of a directory over standard input and output, by the Model Context Protocol. No program "
-        "is run but that of the spec given with --run.",
+        "Serve the campaigns of a directory over standard input and output, by the Model Context Protocol. The only "
+        "program that can be run is that of the spec given with --run.",
         MCP_EPILOG,
         [
-            _value("directory", "DIRECTORY", "where journals and specs are"),
-            _flag("--read-only", "let nothing be proposed or reported"),
+            _value("directory", "DIRECTORY", "directory of journals and specs"),
+            _flag("--read-only", "do not allow proposals or reports"),
             _value("--run", "SPEC.toml", "a spec whose program may be run, within its budget"),
         ],
     ),
     "completion": _Command(
         "completion",
-        "print what a shell needs to complete commands and options",
-        "Print what a shell reads at its start to complete the commands and options of tcgp.",
+        "print a script for shell completion",
+        "Print a shell script that completes the commands and options of tcgp.",
         COMPLETION_EPILOG,
         [_value("shell", "SHELL", "bash, zsh or fish", choices=("bash", "zsh", "fish"))],
     ),
@@ -533,14 +533,14 @@ EXPERIMENT_COMMANDS: dict[str, tuple[str, Sequence[_Argument]]] = {
     "report": (
         "write figures, tables and a page of results",
         [
-            *_plan(iterations="default: as many as most of the runs have"),
+            *_plan(iterations="default: that of most runs"),
             _value("--output", "DIR", "directory for pages and pictures (default report)", default="report"),
         ],
     ),
     "coco": (
         "export runs on BBOB functions for COCO's post-processing",
         [
-            *_plan(iterations="default: as many as most of the runs have"),
+            *_plan(iterations="default: that of most runs"),
             _value("--output", "DIR", "default exdata", default="exdata"),
         ],
     ),
@@ -608,7 +608,7 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(*args, **options)
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong in one sentence, and where the usage stands."""
+        """Say in one sentence what is wrong, and refer to the help."""
         if unknown := re.match(r"argument COMMAND: invalid choice: '(.*?)' ", message):
             message = f"there is no command {unknown[1]!r}{did_you_mean(unknown[1], self.commands)}"
         complain(f"{message}; see {self.prog} --help")

@@ -1,4 +1,4 @@
-"""Journals as the commands use them: open one, read one, compare one with a spec, say what is in it."""
+"""Open and read journals, compare them with a spec, and describe their contents."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ LONGEST_LIST = 12  # of reasons, and of run numbers after a reason
 
 
 def read(path: str | os.PathLike[str]) -> Campaign:
-    """What a journal records, for reading only; a UsageError if it cannot be read."""
+    """The campaign in a journal, read-only; a UsageError if it cannot be read."""
     try:
         return read_campaign(path)
     except OSError as error:
@@ -63,7 +63,7 @@ def read(path: str | os.PathLike[str]) -> Campaign:
 
 
 def find_journal(path: str | os.PathLike[str]) -> Path:
-    """The journal that is meant: by its name, by the directory of its campaign, or by the spec next to it."""
+    """Find a journal by its name, by the directory of its campaign, or by the spec next to it."""
     place = Path(path)
     if place.suffix == ".toml" and place.is_file():
         return _that_exists(default_journal(place), f"the spec {str(path)!r} has no campaign yet")
@@ -77,12 +77,12 @@ def find_journal(path: str | os.PathLike[str]) -> Path:
 
 
 def default_journal(spec: Path) -> Path:
-    """Where the journal of a spec is, unless it was put elsewhere."""
+    """Default place of the journal of a spec."""
     return spec.with_suffix(".tcgp") / JOURNAL
 
 
 def spec_copy(journal: Path) -> Path:
-    """Where the spec is kept by which values were last read; journals in one directory have one each."""
+    """Place of the copy of the spec with which values were last read; each journal in a directory has its own."""
     return (
         journal.parent
         / "runs"
@@ -119,9 +119,7 @@ def describe_counts(campaign: Campaign) -> str:
         text += f"; {int(history.data.feasible.sum())} satisfy all constraints"
     text += f"; {len(history.pending)} pending" if history.pending else ""
     text += f"; {len(history.outside)} more outside the present bounds" if history.outside else ""
-    return text + (
-        f"; {len(history.given_up)} asked outside them without an answer" if history.given_up else ""
-    )
+    return text + (f"; {len(history.given_up)} pending outside them" if history.given_up else "")
 
 
 def answer_of(campaign: Campaign) -> Answer:
@@ -138,13 +136,13 @@ def describe_answer(campaign: Campaign, answer: Answer) -> list[str]:
         f"best value   {answer.value:.6g}, predicted without noise",
         f"interval     {low:.6g} to {high:.6g}, with a probability of {LEVEL:g}",
         f"noise        {answer.noise:.3g}; this point was evaluated {times}",
-        *labelled("observed", [] if best is None else [f"{best.y!r} at best, which is luck in part"]),
+        *labelled("observed", [] if best is None else [f"{best.y!r} at best, which is partly luck"]),
         *labelled("at", [] if at is None else [json.dumps(named(campaign, at.x))]),
     ]
 
 
 def describe_goals_at(campaign: Campaign, evaluation: Evaluation) -> list[str]:
-    """All outputs at a point, how it stands with constraints, and which parameters are at a bound: labelled lines."""
+    """Outputs, constraints and active bounds at a point: labelled lines."""
     outputs = [f"{name} = {value!r}" for name, value in (evaluation.outputs or {}).items()]
     standing = campaign.history.data.described_margins(evaluation)
     bounds = on_bounds(campaign.space, evaluation.x)
@@ -168,7 +166,7 @@ def describe_front(campaign: Campaign, where: Callable[[Evaluation], str]) -> li
     ----------
     campaign : Campaign
     where : callable
-        What to say of an evaluation behind its values.
+        Gives the text that follows the values of an evaluation.
     """
     from tcgp.optimizer.front import Front  # loads NumPy's linear algebra
 
@@ -189,7 +187,7 @@ def describe_front(campaign: Campaign, where: Callable[[Evaluation], str]) -> li
 
 
 def describe_missing(campaign: Campaign) -> list[str]:
-    """One line for each output that evaluations which succeeded do not have."""
+    """One line for each output that successful evaluations lack."""
     answers = [e.outputs for e in campaign.history.evaluations if not e.failed and e.outputs is not None]
     counts = {n: sum(a.get(n) is None for a in answers) for n in dict.fromkeys(n for a in answers for n in a)}
     return [f"{name} in {n} of {len(answers)} runs" for name, n in counts.items() if n]
@@ -205,7 +203,7 @@ def describe_corrections(campaign: Campaign) -> list[str]:
         what = "in its reason or time" if is_detail else f"from {before.outcome()} to {after.outcome()}"
         lines.append(f"{which} {what}")
     n_more = len(campaign.history.corrections) - len(lines)
-    return ([f"{n_more} earlier ones, which the journal has"] if n_more else []) + lines
+    return ([f"{n_more} earlier ones, in the journal"] if n_more else []) + lines
 
 
 def labelled(label: str, lines: Sequence[str]) -> list[str]:
@@ -221,7 +219,7 @@ def describe_failures(campaign: Campaign) -> list[str]:
         for reason, group in groups[:LONGEST_LIST]
     ]
     n_more = sum(len(group) for _, group in groups[LONGEST_LIST:])
-    return lines + ([f"{n_more} x other reasons, which the journal has"] if n_more else [])
+    return lines + ([f"{n_more} x other reasons, in the journal"] if n_more else [])
 
 
 def describe_retries(campaign: Campaign) -> list[str]:
@@ -273,14 +271,14 @@ def open_optimizer(path: str, spec: Spec | None = None, *, reoffer: bool = False
 
 
 def check_spec(spec: Spec, path: str | os.PathLike[str]) -> None:
-    """Refuse to continue a journal that was begun with another spec; other bounds and goals are no other spec."""
+    """Refuse to continue a journal that was begun with another spec; other bounds and goals are allowed."""
     campaign = read(path)
     for what, before, now in _differences(spec, campaign):
         names = itertools.chain(["NEW.jsonl"], (f"NEW-{i}.jsonl" for i in itertools.count(2)))
         new = next(name for name in names if not os.path.exists(name))  # this journal may be a NEW.jsonl
         raise UsageError(
             f"the journal {str(path)!r} was begun with another spec: {what} was {before} and is now {now}; "
-            "undo that, or take its values into a new journal with "
+            "undo that change, or import its values into a new journal with "
             + shlex.join(["tcgp", "import", new, "--spec", str(spec.path), str(path)])
         )
 

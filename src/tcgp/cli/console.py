@@ -1,4 +1,4 @@
-"""What the command says, and how it ends."""
+"""Output and exit codes of the command."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class UsageError(Exception):
 
 
 def show(line: str) -> None:
-    """Print a line on standard output. What names and programs bring along cannot meddle with the terminal."""
+    """Print a line on standard output, without control characters from names and programs."""
     print(printable(line))
 
 
@@ -80,7 +80,7 @@ def _say(line: str) -> None:
 
 
 class _StandardError(logging.Handler):
-    """Warnings of the library, above the progress line. Of failed evaluations only the first are told."""
+    """Warnings of the library, above the progress line. Only the first failed evaluations are reported."""
 
     def __init__(self, max_failures: int) -> None:
         super().__init__(logging.WARNING)
@@ -166,13 +166,13 @@ def parse_duration(value: object) -> float:
         seconds = -1.0
     if isinstance(value, bool) or not 0.0 < seconds < float("inf"):
         raise ValueError(
-            f"a time is a positive number of seconds, or text such as '10m' or '2h', got {value!r}"
+            f"a time must be a positive number of seconds, or text such as '10m' or '2h', got {value!r}"
         )
     return seconds
 
 
 def relative(path: str | os.PathLike[str]) -> str:
-    """A path as short as it can be said from here."""
+    """The shortest form of a path: relative to the current directory if that is shorter."""
     whole = os.path.abspath(path)
     short = os.path.relpath(whole)
     return whole if short.startswith("..") else short

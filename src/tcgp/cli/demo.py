@@ -62,7 +62,7 @@ def _minimize(method: str, n_evals: int, seed: int) -> Result:
 
 
 def _table(results: dict[str, list[Result]], n_evals: int) -> str:
-    """Median and quartiles of the best value on the way."""
+    """Median and quartiles of the best value during the run."""
     stages = sorted({max(round(share * n_evals), 1) for share in (0.25, 0.5, 0.75, 1.0)})
     rows = [["best value after", *(f"{n} evaluations" for n in stages)]]
     for label, runs in results.items():

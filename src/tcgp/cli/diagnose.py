@@ -35,7 +35,7 @@ Cells: TypeAlias = list[tuple[int, str]]  # of a column, with the line each stan
 
 @dataclass(frozen=True)
 class _Data:
-    """Points in the unit cube, their values, and how far they lie above limits.
+    """Points in the unit cube, their values, and their excesses over limits.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class _Data:
     y : array of shape (n,)
     space : Space
     level : float or None
-        The best value that keeps all limits, where there are some: there decisions are taken.
+        With limits, the best value that satisfies them all, at which decisions are taken.
     excesses : list of (str, array of shape (n,))
         With the text of each limit.
     """
@@ -66,9 +66,7 @@ def run(options: argparse.Namespace) -> int:
         check_replaceable(options.plot, "the picture", is_picture, force=options.force)
     is_run = _is_journal(options.data) and options.method is None and options.delta is None
     if options.output is not None and (options.plot is None or not is_run):
-        raise UsageError(
-            "--output goes with --plot and a spec or journal: it says of which output the picture is"
-        )
+        raise UsageError("--output needs --plot and a spec or journal: it names the output to draw")
     if is_run:
         return _diagnose_run(options)
     data = _data_of_journal(options) if _is_journal(options.data) else _data_of_csv(options)
@@ -129,8 +127,8 @@ def describe_run(journal: str | os.PathLike[str], rank: str = "both") -> tuple[M
         raise UsageError(str(error)) from None
     if optimizer.history.output_names:
         importance = [
-            "Importance of the parameters for each output, and for the probability of keeping all limits "
-            "(Sobol' indices):",
+            "Importance of the parameters for each output, and for the probability of satisfying all limits (Sobol' "
+            "indices):",
             *str(found).splitlines(),
         ]
     else:
@@ -185,7 +183,7 @@ def _draw(model: Model, path: str) -> None:
 
 
 def _is_journal(path: str) -> bool:
-    """Whether a file is a journal, or has the name of one: what is wrong with a damaged one is said then."""
+    """Whether a file is a journal, or is named like one, so that damage is reported."""
     return is_journal(path) or path.endswith(".jsonl")
 
 
@@ -193,14 +191,14 @@ def _data_of_journal(options: argparse.Namespace) -> _Data:
     """The evaluations of a journal, in the unit cube where the optimizer models them."""
     if options.bounds or options.objective or options.ignore:
         raise UsageError(
-            "a journal knows its bounds, its parameters and its values: these options are for CSV files"
+            "a journal contains its bounds, parameters and values: these options are for CSV files"
         )
     history = read(options.data).history
     data, rows = history.data, history.data.distinct
     y, feasible = data.Y[rows, 0], data.feasible[rows]
     _check_number(len(y))
     if history.goals.maximize:
-        note("it maximizes: values are negated here, so that low ones are good")
+        note("the run maximizes: values are negated here, so that low ones are good")
     limits = zip(history.goals.limits, data.excesses[rows].T, strict=True)
     excesses = [(limit.text, excess) for limit, excess in limits if np.isfinite(excess).all()]
     return _Data(
@@ -284,7 +282,7 @@ def _space(columns: dict[str, list[Any]], given: Sequence[str]) -> tuple[Space, 
         else:
             dimensions[name] = _real(name, values, bounds.get(name))
     if not dimensions:
-        raise UsageError("all rows have the same parameters: there is nothing to compare")
+        raise UsageError("all rows have the same parameters, so there is nothing to compare")
     guessed = [name for name in dimensions if name not in bounds and isinstance(dimensions[name], Real)]
     if guessed:
         note(f"the box is the range of the data for {', '.join(guessed)}; give it with --bounds")
@@ -295,7 +293,9 @@ def _real(name: str, values: Sequence[float], bounds: Real | None) -> Real:
     if bounds is None:
         return Real(min(values), max(values))
     if min(values) < bounds.low or max(values) > bounds.high:
-        raise UsageError(f"--bounds {name}: the data go from {min(values):g} to {max(values):g}, beyond them")
+        raise UsageError(
+            f"--bounds {name}: the data range from {min(values):g} to {max(values):g}, beyond these bounds"
+        )
     return bounds
 
 

@@ -1,4 +1,4 @@
-"""``tcgp import``: runs that were made elsewhere, into a journal."""
+"""``tcgp import``: import runs made elsewhere into a journal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_TOLD = 3  # rows that cannot be used, of which the message has the reasons
 
 @dataclass(frozen=True)
 class _Run:
-    """A run made elsewhere: where it stands, its parameters by name, its answer, and how it ended."""
+    """A run made elsewhere: its place in the file, its parameters by name, its result, and how it ended."""
 
     label: str
     parameters: Mapping[str, Any]
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
         known = len(evaluations) - n_new
         show(
             f"imported {n_new} evaluations"
-            + (f"; {known} were known already" if known else "")
+            + (f"; {known} were there already" if known else "")
             + (f"; {n_failed} of all are failures" if n_failed else "")
         )
         show(f"the journal has {len(optimizer.evaluations)}, {_standing(optimizer.history)}")
@@ -114,7 +114,7 @@ def _check(item: _Run, optimizer: Optimizer, found: _Found) -> None:
 
 
 def _report_problems(problems: list[str], options: argparse.Namespace) -> None:
-    """Refuse, or with --skip leave out, rows that cannot be used."""
+    """Refuse rows that cannot be used; leave them out with --skip."""
     if not problems:
         return
     more = f"; and {len(problems) - MOST_TOLD} more" if len(problems) > MOST_TOLD else ""
@@ -131,8 +131,7 @@ def _runs(options: argparse.Namespace, optimizer: Optimizer, found: _Found) -> I
     """The runs of a CSV file, a journal or a study; what cannot be read as a run is noted among the problems."""
     if options.objective is not None and optimizer.history.goals.has_several:
         raise UsageError(
-            "--objective says where the values of one objective are, and the campaign has several: they are read by "
-            "their names"
+            "--objective names the values of one objective, but the campaign has several, which are read by their names"
         )
     if "://" in options.data:
         return _runs_of_study(options, optimizer)
@@ -144,7 +143,7 @@ def _runs(options: argparse.Namespace, optimizer: Optimizer, found: _Found) -> I
 
 
 def _runs_of_journal(path: str, objective: str | None, optimizer: Optimizer) -> Iterator[_Run]:
-    """What another journal was told; what is pending there is left."""
+    """The evaluations of another journal, without pending ones."""
     campaign, goals = read(path), optimizer.history.goals
     history = campaign.history
     names = parameter_names(campaign.space)
@@ -152,8 +151,8 @@ def _runs_of_journal(path: str, objective: str | None, optimizer: Optimizer) -> 
     _check_objective(path, objective, history, goals)
     if history.pending:
         note(
-            f"points that are pending in {path!r} and not imported: {len(history.pending)}; import it again once they "
-            "are told there, by tcgp minimize with its own spec or by tcgp tell"
+            f"points that are pending in {path!r} and not imported: {len(history.pending)}; import it again once "
+            "their results are reported there, by tcgp minimize with its own spec or by tcgp tell"
         )
     for i, e in enumerate(history.told, start=1):
         which = f"evaluation {i}" if e.id is None else f"run {e.id}"
@@ -162,7 +161,7 @@ def _runs_of_journal(path: str, objective: str | None, optimizer: Optimizer) -> 
 
 
 def _answer_of(evaluation: Evaluation, objective: str | None, goals: Goals) -> Any:
-    """What an evaluation of another journal gave, for the goals here: its objective may have another name."""
+    """The result of an evaluation in another journal, for the goals here; its objective may have another name."""
     outputs, y = dict(evaluation.outputs or {}), evaluation.y
     if outputs and objective is not None:
         y = outputs.pop(objective, None)
@@ -187,7 +186,7 @@ def _check_objective(path: str, objective: str | None, history: History, goals: 
 
 
 def _note_left_out(where: str, names: Iterable[str], optimizer: Optimizer) -> None:
-    """Name the parameters that the campaign does not have: runs that differ in them alone are not told apart."""
+    """Name the parameters that the campaign does not have: runs that differ only in them count as repeats."""
     known = parameter_names(optimizer.space)
     others = [name for name in dict.fromkeys(names) if name not in known]
     if others:
@@ -276,7 +275,7 @@ def _value_columns(
             )
         ignored = [name for name in others if name != (objective or others[0])]
         if ignored:
-            note(f"columns of {table.path!r} that are no parameters, left out: {', '.join(ignored)}")
+            note(f"columns of {table.path!r} that are not parameters, left out: {', '.join(ignored)}")
         return {"value": objective or others[0]}
     columns = {name: name for name in others}
     if objective is not None:
@@ -304,5 +303,5 @@ def _value(column: str, text: str | None) -> float | None:
         return None
     value = number(text)
     if value is None:
-        raise ValueError(f"column {column!r}: a number is needed, got {text[:40]!r}")
+        raise ValueError(f"column {column!r}: must be a number, got {text[:40]!r}")
     return value

@@ -34,16 +34,16 @@ def run(options: argparse.Namespace) -> None:
     """Carry out ``tcgp init``."""
     path = Path(options.spec)
     if path.exists():
-        raise UsageError(f"there is a file {str(path)!r} already: choose another name")
-    show("An empty answer takes what is in brackets. Ctrl-C leaves without a file.")
+        raise UsageError(f"the file {str(path)!r} exists already: choose another name")
+    show("Press Enter for the answer in brackets; Ctrl-C quits without writing a file.")
     try:
         text = _text(path)
     except EOFError:
-        raise UsageError("the answers ended before the questions; nothing is written") from None
+        raise UsageError("the input ended before the last question; nothing was written") from None
     with open(path, "x", encoding="utf-8") as file:
         file.write(text)
     show(
-        f"{relative(path)} is written. Make one run, and see what is read from it: tcgp minimize {path} --try"
+        f"{relative(path)} was written. Make one run and see what is read from it: tcgp minimize {path} --try"
     )
 
 
@@ -67,11 +67,11 @@ def _text(path: Path) -> str:
         )
         limits = _ask('Limits, such as "stress <= 250, mass >= 1" [none]', _listed)
     else:
-        goal = _ask("Is it to be minimized or maximized? [minimized]", _direction)
+        goal = _ask("Should it be minimized or maximized? [minimized]", _direction)
     budget = _ask(
         f"How many runs? [{20 * len(names)}]", lambda answer: _count(answer or str(20 * len(names)))
     )
-    timeout = _ask('The longest time of a run, such as "10m" or "2h" [none]', _timeout)
+    timeout = _ask('Time limit for each run, such as "10m" or "2h" [none]', _timeout)
     lines = [f"command = {json.dumps(command)}", *([] if named else ['input = "json"']), f"budget = {budget}"]
     lines += [f"timeout = {json.dumps(timeout)}"] if timeout else []
     lines += [goal] if goal else []
@@ -83,7 +83,7 @@ def _text(path: Path) -> str:
     try:
         spec_of(path, tomllib.loads(text))
     except (ValueError, TypeError) as error:
-        raise UsageError(f"the answers do not fit together: {error}; nothing is written") from None
+        raise UsageError(f"the answers do not fit together: {error}; nothing was written") from None
     return text
 
 
@@ -107,7 +107,7 @@ def _command(answer: str, folder: Path) -> tuple[list[str], list[str]]:
     """A command and its placeholders. Files next to the spec are found from the directory of each run, too."""
     program, *arguments = shlex.split(answer) or [""]
     if not program:
-        raise ValueError("a command is needed")
+        raise ValueError("a command is required")
     find_program(program, folder)
     for i, argument in enumerate(arguments):
         if not os.path.isabs(argument) and (folder / argument).is_file():
@@ -130,14 +130,14 @@ def _parameter(name: str, answer: str) -> str:
         numeric = all(re.fullmatch(NUMBER, choice) for choice in choices)
         fields = {"choices": f"[{', '.join(map(_number if numeric else json.dumps, choices))}]"}
     else:
-        raise ValueError(f"{answer!r} is neither two bounds nor choices with commas between them")
+        raise ValueError(f"{answer!r} is neither two bounds nor a list of choices separated by commas")
     text = "{" + ", ".join(f"{key} = {value}" for key, value in fields.items()) + "}"
     dimension_of(name, tomllib.loads(f"x = {text}")["x"])
     return text
 
 
 def _number(text: str) -> str:
-    """A number in TOML, which has no .5 and no 1."""
+    """A number in TOML, which does not allow .5 or 1."""
     return str(int(text)) if re.fullmatch(r"[-+]?\d+", text) else repr(float(text))
 
 
@@ -147,7 +147,7 @@ def _listed(answer: str) -> list[str]:
 
 def _some(answer: str) -> list[str]:
     if not (names := _listed(answer)):
-        raise ValueError("at least one name is needed, with commas between them")
+        raise ValueError("at least one name is required; separate several by commas")
     return names
 
 
@@ -159,7 +159,7 @@ def _goal(outputs: list[str], answer: str) -> str:
         else ("objective", answer or outputs[0])
     )
     if name not in outputs:
-        raise ValueError(f"{name!r} is no output{did_you_mean(name, outputs)}")
+        raise ValueError(f"{name!r} is not an output{did_you_mean(name, outputs)}")
     return f"{key} = {json.dumps(name)}"
 
 
@@ -171,7 +171,7 @@ def _direction(answer: str) -> str:
 
 def _count(answer: str) -> int:
     if not answer.isdecimal() or int(answer) == 0:
-        raise ValueError(f"{answer!r} is no number of runs")
+        raise ValueError(f"{answer!r} is not a number of runs")
     return int(answer)
 
 

@@ -66,7 +66,7 @@ def build_server(
     if not place.is_dir():
         raise UsageError(f"the directory {str(directory)!r} does not exist")
     if read_only and spec is not None:
-        raise UsageError("--read-only and --run exclude each other")
+        raise UsageError("--read-only and --run cannot be used together")
     campaigns = _Campaigns(place)
     looking: list[Callable[..., Any]] = [campaigns.campaigns, campaigns.status, campaigns.best]
     looking += [campaigns.diagnose, campaigns.predict, campaigns.whatif]
@@ -95,7 +95,7 @@ def _refusing(tool: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Campaigns:
-    """What may be asked of the campaigns of a directory; a name is never a path."""
+    """The tools for the campaigns of a directory; a name is never a path."""
 
     def __init__(self, place: Path) -> None:
         self._place = place
@@ -105,7 +105,7 @@ class _Campaigns:
         return {"campaigns": list(self._journals()), "specs": list(self._specs())}
 
     def status(self, campaign: str) -> dict[str, Any]:
-        """How a campaign stands: parameters, counts, the best point, failures by reason, and pending points."""
+        """The state of a campaign: parameters, counts, the best point, failures by reason, and pending points."""
         found = read(self._journal(campaign))
         names = parameter_names(found.space)
         return {
@@ -114,7 +114,7 @@ class _Campaigns:
         }
 
     def best(self, campaign: str) -> dict[str, Any]:
-        """The best point that keeps all constraints; or the front, or the predicted best of noisy values."""
+        """The best point that satisfies all constraints; or the front; or, with noise, the best predicted point."""
         found = facts(read(self._journal(campaign)))
         return {
             key: found[key]
@@ -127,7 +127,7 @@ class _Campaigns:
         return "\n".join(describe_run(self._journal(campaign))[1])
 
     def predict(self, campaign: str, point: dict[str, Any]) -> dict[str, Any]:
-        """What the model expects at a point that need not have been evaluated. Nothing is run, and nothing kept."""
+        """The prediction at any point. Nothing is run or recorded."""
         optimizer = Optimizer.read(self._journal(campaign))
         names = parameter_names(optimizer.space)
         if set(point) != set(names):
@@ -213,7 +213,8 @@ class _Runs:
         self._budget = load_spec(str(self._spec)).budget
 
     def run(self, n: int = 1) -> dict[str, Any]:
-        """Make up to n more runs of the program, within the budget of its spec, and say how the campaign stands."""
+        """Make up to n more runs of the program, within the budget of its spec, and return the state of the
+        campaign."""
         journal = default_journal(self._spec)
         done = facts(read(journal))["n_told"] if is_journal(journal) else 0
         budget = done + max(n, 1) if self._budget is None else min(done + max(n, 1), self._budget)

@@ -110,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _read_options(options: argparse.Namespace) -> tuple[Spec, Path, Simulator]:
-    """The spec with the limits of the command line, where its journal is, and who makes its runs."""
+    """The spec with the limits of the command line, the place of its journal, and its simulator."""
     if options.spec is None:
         raise UsageError("which SPEC.toml? tcgp minimize --example prints one to fill in")
     spec = load_spec(options.spec)
@@ -135,20 +135,20 @@ def _read_options(options: argparse.Namespace) -> tuple[Spec, Path, Simulator]:
 
 
 def _note_what_to_do(name: str, spec: Spec, result: Result, campaign: Campaign, simulator: Simulator) -> None:
-    """Say how to go on after a run without a value, and after one that was interrupted."""
+    """Say how to continue after a run without a value, and after an interruption."""
     if result.status == Status.UNREAD:
         _note_what_was_printed(spec, campaign, simulator)
         note(
-            f"say in {name!r} where the value is, and give the same command again: it is read from the runs that were "
-            f"made, and none is made twice (tcgp minimize {name} --try makes one run and shows what is read)"
+            f"say in {name!r} where the value is, and repeat the command: it reads the value from the finished runs "
+            f"and repeats none (tcgp minimize {name} --try makes one run and shows what is read)"
         )
     elif campaign.history.evaluations and not campaign.history.data.succeeded.any():
         note(
-            "no run has succeeded: if the command was at fault, fix it and give the same command with --retry-failed; "
-            "if only the place of the value was, correct it in the spec, and the runs are read again"
+            "no run has succeeded: if the command was at fault, fix it and add --retry-failed; if only the place of "
+            "the value was wrong, correct the spec and repeat the command, which reads the finished runs again"
         )
     if result.status == Status.INTERRUPTED:
-        note(f"the same command goes on where this one stopped: tcgp minimize {name}")
+        note(f"to continue, repeat the command: tcgp minimize {name}")
 
 
 def _minimize(spec: Spec, journal: Path, simulator: Simulator, progress: bool, report: str | None) -> Result:
@@ -177,7 +177,7 @@ def _minimize(spec: Spec, journal: Path, simulator: Simulator, progress: bool, r
 
 
 def _crew(spec: Spec, simulator: Simulator) -> Crew:
-    """Who makes the runs: this machine, or the workers of a cluster."""
+    """The crew that runs the program: on this machine, or on the workers of a cluster."""
     from tcgp.programs import ClusterCrew, ProgramCrew
 
     if spec.scheduler is None:
@@ -192,7 +192,7 @@ def _crew(spec: Spec, simulator: Simulator) -> Crew:
 
 
 def _prepare(spec: Spec, journal: Path, simulator: Simulator) -> Simulator:
-    """Make the directory of the journal, and see whether a journal there is of this spec; who makes its runs."""
+    """Make the directory of the journal, check that a journal there belongs to this spec, and return its simulator."""
     from tcgp.cli.reread import keep_spec, read_again
 
     try:
@@ -220,7 +220,7 @@ def _prepare(spec: Spec, journal: Path, simulator: Simulator) -> Simulator:
 
 
 def _retry_failed(journal: Path, text: str) -> None:
-    """Make runs pending again that failed for a reason with this text, in upper or lower case."""
+    """Make failed runs pending again whose reason contains this text, ignoring case."""
     with open_optimizer(str(journal), reoffer=True) as optimizer:
         failed = [e for e in optimizer.evaluations if e.failed and e.id is not None]
         chosen = [e for e in failed if text.casefold() in str(e.reason).casefold()]
@@ -233,15 +233,15 @@ def _retry_failed(journal: Path, text: str) -> None:
             assert e.id is not None
             optimizer.note_retry(e.id, e.reason, e.seconds)
     numbers = ", ".join(str(e.id) for e in chosen)
-    note(f"failed runs to be made again: {numbers or 'none, because no run has failed'}")
+    note(f"failed runs to repeat: {numbers or 'none, because no run has failed'}")
 
 
 def _refuse_if_emptied(journal: Path, copy: Path) -> None:
-    """Refuse a journal that has lost what it held, as by a full disk; whoever wants to begin anew moves it away."""
+    """Refuse a journal that has lost its contents, for instance on a full disk."""
     if journal.exists() and copy.exists() and any(copy.parent.glob("[0-9]*")):
         raise UsageError(
             f"the journal {relative(journal)!r} is empty, and there are runs in {relative(copy.parent)!r}: restore it "
-            "from a backup, or delete it to begin anew and make all runs again"
+            "from a backup, or delete it to start again and repeat all runs"
         )
 
 
@@ -249,18 +249,18 @@ def _note_what_is_there(spec: Spec, journal: Path) -> None:
     done = len(read(journal).history.evaluations)
     assert spec.budget is not None
     more = "" if done < spec.budget else "; raise the budget with --budget for more"
-    note(f"going on with {relative(journal)}, which has {done} evaluations{more}")
+    note(f"continuing {relative(journal)}, which has {done} evaluations{more}")
 
 
 def _note_changed_command(spec: Spec, copy: Path) -> None:
-    """Say that another command gave the values in the journal."""
+    """Note that the values in the journal come from another command."""
     with contextlib.suppress(UsageError):  # there is no copy, or a crash has damaged it
         if program_of(copy) != program_of(spec.path):
-            note("the command is not the one this journal was begun with; its values are kept")
+            note("this journal was begun with another command; its values are kept")
 
 
 def _note_what_was_printed(spec: Spec, campaign: Campaign, simulator: Simulator) -> None:
-    """Show how what was read ends, where that is one text."""
+    """Show the last line of the text from which the value is read, if there is only one."""
     from tcgp.programs import RunFailed
     from tcgp.programs.crew import run_name
     from tcgp.programs.output import last_line
@@ -311,20 +311,20 @@ def _show_plan(spec: Spec, journal: Path, simulator: Simulator) -> None:
 
 
 def _describe_goals(spec: Spec) -> Iterator[str]:
-    """What is wanted of the values."""
+    """The goals, line by line."""
     goals = spec.settings.goals(spec.space)
     assert spec.program is not None
     for quantity in goals.objectives:
         what = spec.program.objective.described if goals.objective is None else quantity.text
         yield f"objective   {'minimize' if quantity.sign > 0.0 else 'maximize'} {what}"
     for text in dict.fromkeys(limit.text for limit in goals.limits):
-        yield f"constraint  {text}   (on outputs: learned along the run)"
+        yield f"constraint  {text}   (on outputs: learned during the run)"
     for known in goals.known:
         yield f"constraint  {known.text}   (on parameters: no run violates it)"
 
 
 def _describe_places(program: Program) -> Iterator[str]:
-    """Where the outputs are, if there are several."""
+    """The places of the outputs, if there are several."""
     if isinstance(program.outputs, str):
         yield "outputs     all numbers of the JSON object in standard output"
     elif program.outputs is not None:
@@ -354,7 +354,7 @@ def _summary(campaign: Campaign, journal: Path, result: Result, simulator: Simul
 
 
 def _describe_best(label: str, campaign: Campaign, evaluation: Evaluation, simulator: Simulator) -> list[str]:
-    """The value of a run and where it was, and its other outputs."""
+    """The value of a run, its point, and its other outputs."""
     where = _where(campaign, evaluation, simulator)
     point = [f"{name} = {json.dumps(value)}" for name, value in named(campaign, evaluation.x).items()]
     return [
@@ -376,7 +376,7 @@ def _where(campaign: Campaign, evaluation: Evaluation, simulator: Simulator) -> 
 
 
 def _draw(result: Result, journal: Path, *, force: bool, quiet: bool) -> None:
-    """Save pictures, if there is something new to draw and something to draw with."""
+    """Save pictures, if there is something new to draw and matplotlib is installed."""
     directory = journal.parent
     if not result.optimizer.history.data.succeeded.any():
         return
@@ -385,10 +385,10 @@ def _draw(result: Result, journal: Path, *, force: bool, quiet: bool) -> None:
         return
     there = [directory / name for name in PICTURES if (directory / name).exists()]
     if there and all(p.stat().st_mtime >= journal.stat().st_mtime for p in there) and not force:
-        show(f"pictures     {', '.join(map(relative, there))}, as they were")
+        show(f"pictures     {', '.join(map(relative, there))}, unchanged")
         return
     if not quiet:
-        note("drawing pictures (--no-plots leaves them out)")
+        note("drawing pictures (use --no-plots to skip them)")
     names = []
     try:
         for name, figure in _figures(result):
@@ -417,7 +417,7 @@ def _figures(result: Result) -> Iterator[tuple[str, Figure]]:
 
 
 def _telling(result: Result) -> list[int]:
-    """The parameters that go with the value most, by rank correlation, in their order: more would take long to draw."""
+    """The parameters with the highest rank correlation with the value, in their order: more would take long to draw."""
     data = result.optimizer.history.data
     points = [e.x for e, ok in zip(data.evaluations, data.succeeded, strict=True) if ok]
     ranks = np.argsort(np.argsort(data.Y[data.succeeded, 0]))

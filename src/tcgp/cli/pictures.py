@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["can_draw", "is_picture", "new_figure", "save"]
 
-# Where each format says which program made a picture, and how that reads in the file.
+# The metadata key with which each format names the program that made a picture, and its bytes in the file.
 _MAKER = {
     "png": ("Software", rb"Software\0tcgp "),
     "pdf": ("Creator", rb"/Creator \(tcgp "),
@@ -28,7 +28,7 @@ _MAKER = {
 
 
 def can_draw() -> bool:
-    """Whether matplotlib is there."""
+    """Whether matplotlib is installed."""
     try:
         import matplotlib  # noqa: F401
     except ImportError:

@@ -1,4 +1,4 @@
-"""Files that commands write: nothing that tcgp did not write is replaced, unless the user insists."""
+"""Files that commands write: only files written by tcgp are replaced, unless the user insists."""
 
 from __future__ import annotations
 

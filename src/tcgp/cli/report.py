@@ -26,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
     _write(journal, output, options.refresh)
     show(f"report       {relative(output)}")
     if options.refresh is not None:
-        note("the page follows the journal; Ctrl-C ends that")
+        note("the page follows the journal until Ctrl-C is pressed")
         try:
             _follow(journal, output, options.refresh, size)
         except KeyboardInterrupt:
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def check_writable(path: str | os.PathLike[str], *, force: bool) -> None:
-    """Refuse a place where no page can be written, before anything is run for it; with ``force``, make room there."""
+    """Refuse a place where no page can be written, before anything is run; with ``force``, make room there."""
     from tcgp.report.page import is_page
 
     directory = os.path.dirname(os.path.abspath(path))

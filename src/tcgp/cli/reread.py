@@ -1,4 +1,4 @@
-"""Values read again from the runs of a campaign, where its spec has come to say that they are elsewhere."""
+"""Read values again from the runs of a campaign, after its spec has changed their place."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["keep_spec", "read_again"]
 
 @dataclass(frozen=True)
 class _Reading:
-    """An evaluation, and what its run gives now."""
+    """An evaluation, and the value now read from its run."""
 
     before: Evaluation
     outcome: Outcome
@@ -42,11 +42,11 @@ class _Reading:
 
 
 def read_again(spec: Spec, journal: Path, simulator: Simulator, copy: Path) -> None:
-    """If the spec says otherwise than its copy where values are, read them from the runs, and correct the journal.
+    """If the spec has changed the place of values, read them from the runs and correct the journal.
 
-    Nothing is run. A failure may become a value, and the reverse; the journal keeps both. What was corrected by hand
-    stays, and without a copy what cannot be found. If no run has a value where the spec now says, nothing is changed,
-    and a UsageError says so.
+    Nothing is run. A failure may become a value, and the reverse; the journal keeps both. Values corrected by hand
+    stay, and so, without a copy of the spec, do values that are not found. If no run has a value in the new place,
+    nothing is changed, and a UsageError says so.
     """
     before = _places_before(copy)
     is_known = before is not None
@@ -70,20 +70,21 @@ def read_again(spec: Spec, journal: Path, simulator: Simulator, copy: Path) -> N
             keep_spec(spec.path, copy)
     has_changed = is_known or any(reading.differs for reading in readings)
     if readings and has_changed:
-        note(f"the spec has changed where values are: {_summary(readings)}")
+        note(f"the spec has changed the place of values: {_summary(readings)}")
     if n_without_run and has_changed:
-        note(f"{n_without_run} values have no run here to be read from, and stay as they are")
+        note(f"{n_without_run} values are kept, because their runs are not here")
     if gone:  # it is not known what was read before: a file may be missing that was there
         reason = gone[-1].after.reason
-        note(f"{len(gone)} values are not found where the spec says, and stay as they are: {reason}")
+        note(f"{len(gone)} values are kept, because they were not found in the new place: {reason}")
     if n_by_hand:
-        note(f"{n_by_hand} values were told or corrected by hand, and stay as they are")
+        note(f"{n_by_hand} values are kept, because they were reported or corrected by hand")
 
 
 def _readings(
     optimizer: Optimizer, simulator: Simulator, places: dict[str, Any] | None
 ) -> tuple[list[_Reading], int, int]:
-    """What the runs give now that have ended normally; how many values no run gave before, and how many have no run."""
+    """New readings of the runs that ended normally; the number of values that no run gave, and of those without a
+    run."""
     readings = _read_runs(optimizer.history, simulator)
     corrected = {correction.after.id for correction in optimizer.history.corrections}
     if places is None:  # it is not known what was read before
@@ -97,7 +98,7 @@ def _readings(
 
 
 def _places_before(copy: Path) -> dict[str, Any] | None:
-    """Where the copy of the spec says that values are; None if there is none, or a crash has damaged it."""
+    """Place of values in the copy of the spec; None if there is no copy, or a crash has damaged it."""
     try:
         return places_of(copy)
     except (UsageError, ValueError):
@@ -105,7 +106,7 @@ def _places_before(copy: Path) -> dict[str, Any] | None:
 
 
 def _read_runs(history: History, simulator: Simulator) -> list[_Reading]:
-    """What each run that ended normally gives now."""
+    """A new reading of each run that ended normally."""
     readings = []
     for evaluation in history.told:  # what a changed space has left out, too
         if evaluation.id is None:
@@ -123,22 +124,22 @@ def _read_runs(history: History, simulator: Simulator) -> list[_Reading]:
 def _refuse_if_nothing_is_read(spec: Spec, readings: Sequence[_Reading]) -> None:
     if readings and all(reading.after.failed for reading in readings):
         raise UsageError(
-            f"the spec {str(spec.path)!r} has changed where values are, and none of the {len(readings)} runs has one "
-            f"there: {readings[-1].after.reason}; the journal is as it was"
+            f"the spec {str(spec.path)!r} has changed the place of values, and none of the {len(readings)} runs has "
+            f"one there: {readings[-1].after.reason}; the journal is unchanged"
         )
 
 
 def _summary(readings: Sequence[_Reading]) -> str:
-    """What has changed, in words."""
+    """The changes, in words."""
     changed = [reading for reading in readings if reading.differs]
     kinds = {
         "failures have a value now": [r for r in changed if r.before.failed],
-        "values have none now": [r for r in changed if r.is_gone],
-        "values are others": [r for r in changed if not r.before.failed and not r.after.failed],
+        "values are missing now": [r for r in changed if r.is_gone],
+        "values are different": [r for r in changed if not r.before.failed and not r.after.failed],
     }
     words = [f"{len(group)} {kind}" for kind, group in kinds.items() if group]
     return (
-        f"{len(readings)} runs were read again, {', '.join(words) or 'all as before'}; the journal keeps both"
+        f"{len(readings)} runs were read again, {', '.join(words) or 'all unchanged'}; the journal keeps both"
     )
 
 

@@ -60,13 +60,13 @@ timeout = "10m"                 # for each run, in seconds or as text: "30s", "1
                                 # three parameters
 # min_improvement = 0.1         # what counts as better for these two, in the units of the value
 # x0 = [{width = 1.0, layers = 4, alloy = "steel"}]    # points to run first; or the name of a CSV file with a header
-# noise = true                  # runs of one point differ; or the standard deviation, or {mass = true, stress = 1.5}
+# noise = true                  # repeated runs differ; or their standard deviation, or {mass = true, stress = 1.5}
                                 # for each output; a program may print that of a run as the output mass_sd
 # confirm = 5                   # with noise: the last 5 runs are repeats of the leading points
 # max_failures = 10             # stop after more failures than this; 0.5 for half of all runs, from the tenth on
 
-# For a program with several outputs: the one to minimize, and what is to be kept. A constraint on an output is
-# learned along the run; no run is made that violates a constraint on parameters alone.
+# For a program with several outputs: the one to minimize, and the constraints. A constraint on an output is learned
+during the run; no run violates a constraint on parameters alone.
 # objective = "mass"            # an output that [outputs] below lists; "maximize" may name it instead
                                 # or an expression, "mass + 3 * cost"; or a list of two to four for a front of
                                 # compromises: objective = ["mass", "cost"], maximize = ["life"]
@@ -178,7 +178,7 @@ OTHER_TYPES = {"float": "real", "int": "integer", "categoric": "categorical", "c
 
 @dataclass(frozen=True)
 class Program:
-    """How values are computed: a program, and where it leaves its value or its outputs."""
+    """How values are computed: a program, and the place of its value or outputs."""
 
     command: tuple[str, ...]
     input: str
@@ -320,7 +320,7 @@ def _check_integers(item: object) -> None:
 
 
 def spec_of(path: Path, content: Mapping[str, Any]) -> Spec:
-    """The spec with this content; ValueError or TypeError if it is none."""
+    """The spec with this content; ValueError or TypeError if it is invalid."""
     _check_keys("key", content, KEYS)
     space = _space(content.get("parameters"))
     program, settings = _program(content, space, path.absolute().parent), _settings(content)
@@ -393,7 +393,7 @@ def dimension_of(name: str, item: object) -> Dimension:
     choices = fields.get("choices")
     if isinstance(choices, list) and any(isinstance(c, str) and "\0" in c for c in choices):
         raise ValueError(
-            f"a choice of {label} has a zero byte in it, which no argument of a program can have"
+            f"a choice of {label} contains a zero byte, which is not allowed in arguments of a program"
         )
     try:
         dimension: Dimension = kinds[kind](**fields)
@@ -405,7 +405,7 @@ def dimension_of(name: str, item: object) -> Dimension:
 def _fixed(label: str, value: float | str) -> Categorical:
     """A parameter that always has this value."""
     if isinstance(value, str) and "\0" in value:
-        raise ValueError(f"{label} has a zero byte in it, which no argument of a program can have")
+        raise ValueError(f"{label} contains a zero byte, which is not allowed in arguments of a program")
     try:
         return Categorical([value])
     except ValueError as error:
@@ -475,7 +475,7 @@ def _decks(table: object, space: Space, base: Path) -> dict[str, Deck]:
             decks[file] = Deck.parse(text, names)
             unknown = sorted(decks[file].names - set(names))
             if unknown:
-                raise ValueError(f"{unknown[0]!r} is no parameter{_suggestion(unknown[0], names)}")
+                raise ValueError(f"{unknown[0]!r} is not a parameter{_suggestion(unknown[0], names)}")
             decks[file].fill({**point, "spec_dir": str(base)})
         except ValueError as error:
             raise ValueError(f"{label}: {error}") from None
@@ -489,7 +489,7 @@ def _command(command: object, base: Path, search_path: str | None) -> tuple[str,
             'write ["./simulate", "{x}"], without a shell'
         )
     if any("\0" in argument for argument in command):
-        raise ValueError("'command' has a zero byte in it")
+        raise ValueError("'command' contains a zero byte")
     if Template.parse(command[0]).names:
         raise ValueError(f"the program {command[0]!r} must be fixed: placeholders are for its arguments")
     try:
@@ -507,7 +507,7 @@ def _check_placeholders(
     for name in used:
         if name not in names and name != "spec_dir":
             raise ValueError(
-                f"'command' has the placeholder {{{name}}}, which is no parameter"
+                f"'command' has the placeholder {{{name}}}, which is not a parameter"
                 f"{_suggestion(name, [*names, 'spec_dir'])}; literal braces are written {{{{ and }}}}"
             )
     unused = [name for name in names if name not in used and name not in in_decks]
@@ -619,7 +619,7 @@ def _stopping(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_goals(settings: Settings, space: Space, program: Program | None, x0: Sequence[Point]) -> None:
-    """Refuse goals about outputs that there are not, and first points that violate a constraint on parameters."""
+    """Refuse goals about unknown outputs, and first points that violate a constraint on parameters."""
     goals = settings.goals(space)  # refuses constraints that cannot be read
     check_maximizer(settings.maximizer, goals.known)
     region = Region(space, goals.known)
@@ -720,7 +720,7 @@ def _check_keys(what: str, table: Mapping[str, Any], known: Collection[str]) -> 
 
 
 def _suggestion(name: str, known: Collection[str]) -> str:
-    """What may have been meant, or what there is."""
+    """The name that may have been meant, or all names."""
     alias = ALIASES.get(name.lower())
     if alias in known:
         return f"; did you mean {alias!r}?"

@@ -1,4 +1,4 @@
-"""``tcgp status``: how a campaign stands."""
+"""``tcgp status``: the state of a campaign."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
 
 @dataclass(frozen=True)
 class _Activity:
-    """Who is at work on a campaign: a process that holds its journal, and programs of its runs."""
+    """What is working on a campaign: a process that holds its journal, and programs of its runs."""
 
     at_work: bool
     programs: list[int]
@@ -80,7 +80,7 @@ class _Activity:
         words = ("a" if self.at_work else "no") + f" process is at work on it; last news {when}"
         if self.programs and not self.at_work:
             runs = ", ".join(map(str, self.programs))
-            words += f"; programs that still run, for the next tcgp minimize to adopt: {runs}"
+            words += f"; still running, adopted by the next tcgp minimize: {runs}"
         return words
 
 
@@ -125,7 +125,7 @@ def _which(campaign: Campaign, evaluation: Evaluation) -> str:
 
 
 def _around(campaign: Campaign, evaluation: Evaluation) -> list[str]:
-    """Where an evaluation was made, and its other outputs."""
+    """The point of an evaluation, and its other outputs."""
     return [
         f"at           {json.dumps(named(campaign, evaluation.x))}",
         *describe_goals_at(campaign, evaluation),
@@ -133,7 +133,7 @@ def _around(campaign: Campaign, evaluation: Evaluation) -> list[str]:
 
 
 def facts(campaign: Campaign) -> dict[str, Any]:
-    """How a campaign stands, for machines: plain numbers, texts, lists and mappings."""
+    """The state of a campaign as plain numbers, texts, lists and mappings."""
     history, settings = campaign.history, campaign.settings
     best, nearest, data = history.best, history.least_violating, history.data
     some = data.feasible.any()
@@ -171,7 +171,7 @@ def _predicted(campaign: Campaign, answer: Answer) -> dict[str, Any] | None:
 
 
 def _point(campaign: Campaign, evaluation: Evaluation) -> dict[str, Any]:
-    """An evaluation that succeeded, with its outputs and how it stands with the constraints on them."""
+    """An evaluation that succeeded, with its outputs and their distances from the limits."""
     e, data, goals = evaluation, campaign.history.data, campaign.history.goals
     several = {"values": goals.objective_values(e.x, e.y, e.outputs)}
     return {

@@ -1,4 +1,4 @@
-"""Tables of runs that a user has: CSV files with commas, semicolons or tabs."""
+"""Users' tables of runs: CSV files with commas, semicolons or tabs."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Table:
     uneven: list[tuple[int, str]] = field(default_factory=list)
 
     def cell(self, row: Sequence[str], column: str) -> str:
-        """What a row has in a column."""
+        """The cell of a row in a column."""
         return row[self.header.index(column)].strip()
 
 
@@ -102,12 +102,12 @@ def _read(path: str) -> str:
     except UnicodeDecodeError:
         raise UsageError(f"{path!r} is not a text file in UTF-8; save it as UTF-8") from None
     if "\0" in text:  # half of the bytes of UTF-16 are zeros
-        raise UsageError(f"{path!r} has zero bytes in it and is not a text file in UTF-8; save it as UTF-8")
+        raise UsageError(f"{path!r} contains zero bytes and is not a text file in UTF-8; save it as UTF-8")
     return text
 
 
 def _delimiter(header: str) -> str:
-    """What separates the cells of a header: what it has most of, outside quotes."""
+    """The separator of the cells of a header: the most frequent one outside quotes."""
     bare = re.sub(r'"[^"]*"', "", header)
     return max(",;\t", key=bare.count)
 
@@ -150,7 +150,7 @@ def column_of(name: str, header: Collection[str], taken: Collection[str | None] 
 
 
 def bookkeeping(header: Collection[str], taken: Collection[str | None] = ()) -> dict[str, str]:
-    """The columns of tcgp status that are no data."""
+    """The columns of tcgp status that are not data."""
     return {name: column_of(name, header, taken) for name in BOOKKEEPING}
 
 
@@ -161,7 +161,7 @@ def is_missing(text: str) -> bool:
 
 
 def number(text: str) -> float | None:
-    """The number in a cell, or None if it is none that everybody reads alike, such as ``1_5``."""
+    """The number in a cell; None if it is not a number or is ambiguous, such as ``1_5``."""
     try:
         return parse_number(text.strip())
     except ValueError:
@@ -169,7 +169,7 @@ def number(text: str) -> float | None:
 
 
 def parse_cell(dimension: Dimension, text: str) -> Any:
-    """What a cell says about a parameter: a choice by its name, or a number; checked later, with its column named."""
+    """The value of a parameter in a cell: a choice by its name, or a number; checked later, with its column named."""
     text = text.strip()
     if isinstance(dimension, Categorical):
         named = {str(choice): choice for choice in dimension.choices}

@@ -1,4 +1,4 @@
-"""``tcgp tell``: what a point gave."""
+"""``tcgp tell``: report the result at a point."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def add_answer(optimizer: Optimizer, path: str, number: int, answer: Told, reason: str | None) -> str:
-    """Add the outcome of a proposal, and say how the campaign stands."""
+    """Add the outcome of a proposal, and describe the state of the campaign."""
     _add(optimizer, _proposed(optimizer, path, number), number, answer, reason)
     return f"{_so_far(optimizer)}, {len(optimizer.pending)} pending"
 
@@ -66,7 +66,7 @@ def _add(
 
 
 def _with_way_out(message: str) -> str:
-    """What the optimizer says, with the option that helps."""
+    """An error of the optimizer, with the option that helps."""
     return message.replace("or correct it", "or correct it with --correct").replace(
         "to correct: tell it", "to correct: tell it without --correct"
     )
@@ -104,7 +104,7 @@ def _number_and_answer(options: argparse.Namespace) -> tuple[int | None, Told]:
             "see tcgp tell --help"
         )
     if numbers and not (numbers[0].isascii() and numbers[0].isdecimal()):
-        raise UsageError(f"ID must be the number that tcgp ask gave, got {numbers[0]!r}")
+        raise UsageError(f"ID must be a number printed by tcgp ask, got {numbers[0]!r}")
     number = int(numbers[0]) if numbers else None
     if options.failed is not None:
         return number, None
@@ -145,7 +145,9 @@ def _check_answer(answer: Told, goals: Goals) -> None:
     for name in needed:
         if name not in answer:
             close = difflib.get_close_matches(name, set(answer) - set(needed), n=1)
-            hint = f"; is it {close[0]!r}?" if close else "; a run without it is told by --failed REASON"
+            hint = (
+                f"; did you mean {close[0]!r}?" if close else "; report a run without it with --failed REASON"
+            )
             raise UsageError(f"the output {name!r} must be given, as {form}, got {_pairs(answer)}{hint}")
 
 
@@ -162,9 +164,9 @@ def _point(text: str) -> object:
 
 
 def _proposed(optimizer: Optimizer, path: str, number: int) -> object:
-    """The point that was proposed under a number, told already or not."""
+    """The proposal with a number, answered or not."""
     proposals, pending = optimizer.history.proposals, optimizer.history.pending
     if number >= len(proposals):
         waiting = ", ".join(map(str, pending)) or "none"
-        raise UsageError(f"no point {number} was asked for in {path!r}; pending are: {waiting}")
+        raise UsageError(f"no point {number} was proposed in {path!r}; pending are: {waiting}")
     return proposals[number].x

@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     k = _place(goals, options.limit)
     front = _recorded(campaign, k)
     if not len(front):
-        note("no run keeps the other constraints: there is nothing to trade yet")
+        note("no run satisfies the other constraints: there is nothing to trade off yet")
         return WITHOUT_SUCCESS
     try:
         rows = _rows(campaign, Outlook(Optimizer.read(journal)), k, front, options.n)
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _place(goals: Goals, name: str) -> int:
-    """Which of the limits is meant, by its text or by an output that it mentions."""
+    """Find a limit by its text or by an output that it mentions."""
     if goals.has_several:
         raise UsageError("the campaign has several objectives: tcgp status shows their front")
     found = [k for k, limit in enumerate(goals.limits) if name == limit.text or name in limit.names]
@@ -65,7 +65,7 @@ def _place(goals: Goals, name: str) -> int:
 
 
 def _recorded(campaign: Campaign, k: int) -> IntArray:
-    """Rows that keep all other limits, and than which no other has both a lower value and a lower excess."""
+    """Rows that satisfy all other limits and are not dominated in value and excess."""
     data = campaign.history.data
     others = np.delete(data.excesses, k, axis=1)
     rows = np.flatnonzero(
@@ -77,7 +77,8 @@ def _recorded(campaign: Campaign, k: int) -> IntArray:
 
 
 def _rows(campaign: Campaign, outlook: Outlook, k: int, front: IntArray, n: int) -> list[_Row]:
-    """For values of the limit from the tightest that a run keeps to the loosest that costs nothing, and the present."""
+    """Values of the limit, from the tightest that a run satisfies to the loosest that has an effect, and the present
+    one."""
     data, goals = campaign.history.data, campaign.history.goals
     excesses = data.excesses[front, k]
     levels = [*np.linspace(excesses[0], excesses[-1], n), *([0.0] if excesses[0] <= 0.0 else [])]
@@ -95,7 +96,7 @@ def _in_words(campaign: Campaign, k: int, rows: list[_Row]) -> list[str]:
     limit, objective = goals.limits[k], goals.objectives[0]
     sense, comparison = "least" if objective.sign > 0.0 else "most", "<=" if limit.sign > 0.0 else ">="
     name = limit.expression.text if limit.expression is not None else limit.text
-    lines = [f"{sense} {objective.text} for each limit; all other constraints are kept"]
+    lines = [f"{sense} {objective.text} for each limit; all other constraints are satisfied"]
     for row in rows:
         now = " (the present limit)" if row.bound == limit.shown_bound else ""
         which = "" if row.run is None else f" (run {row.run})"

@@ -1,4 +1,4 @@
-"""``tcgp minimize SPEC --try``: one real run, and what is read from it."""
+"""``tcgp minimize SPEC --try``: make one run, and show what is read from it."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ LAST_LINES = 8  # of what the program printed
 
 
 def try_once(spec: Spec, journal: Path, simulator: Simulator) -> int:
-    """Run the next point of the campaign and show what is read; a value is journaled, and nothing else counts.
+    """Run the next point of the campaign and show what is read; only a value is journaled.
 
-    A run that ended normally without a value is not wasted: once the spec is right, it is read and not made again.
+    A run that ended normally without a value is not wasted: once the spec is right, it is read, not repeated.
     """
     with open_optimizer(str(journal), spec, reoffer=True) as optimizer:
         simulator = replace(simulator, campaign=optimizer.campaign)
@@ -41,7 +41,7 @@ def try_once(spec: Spec, journal: Path, simulator: Simulator) -> int:
             raise UsageError(str(error)) from None
         except KeyboardInterrupt:
             if crew.leave():
-                note(f"interrupted: run {proposal.id} goes on, and is adopted by the next start")
+                note(f"interrupted: run {proposal.id} continues, and is adopted by the next start")
             return INTERRUPTED
         finally:
             crew.close()
@@ -57,29 +57,29 @@ def try_once(spec: Spec, journal: Path, simulator: Simulator) -> int:
     if not evaluation.failed:
         show(f"journaled    as evaluation {optimizer.history.n_done} of {spec.budget}")
         return _complain_of_missing(spec, outcome)
-    again = "made again by the next start"
+    again = "repeated by the next start"
     if outcome.exit_code == 0:
         place = relative(simulator.directory_of(name) or Path(simulator.runs) / name)
-        again = f"read again, and not made again, by the next start, unless you delete {place}"
+        again = f"read again by the next start, and not repeated unless you delete {place}"
     show(f"journaled    no value: correct the spec or the program, and this run is {again}")
     return WITHOUT_SUCCESS
 
 
 def _complain_of_missing(spec: Spec, outcome: Outcome) -> int:
-    """The exit code of a run that has its value: not found is an error also of an output that no goal names."""
+    """Exit code of a run with a value: a missing output is an error even if no goal names it."""
     missing = list(outcome.reason) if isinstance(outcome.reason, dict) else []
     if missing:
         complain(
-            f"there is no value of the output{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}: "
-            f"correct in {str(spec.path)!r} where it is, and the next start reads it from this run"
+            f"no value was found for the output{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}: "
+            f"correct its place in {str(spec.path)!r}, and the next start reads it from this run"
         )
     return WITHOUT_SUCCESS if missing else DONE
 
 
 def _outcome(optimizer: Optimizer, proposal: Proposal, simulator: Simulator, crew: ProgramCrew) -> Outcome:
-    """The outcome at a point; a run of it that was made before and has failed is made again.
+    """The outcome at a point; an earlier run of it that failed is repeated.
 
-    One that ended normally is not: the spec may still say wrongly where its value is.
+    One that ended normally is not: perhaps only the spec is wrong about the place of its value.
     """
     argument = optimizer.space.as_argument(proposal.x)
     attempt = optimizer.history.n_retries(proposal.id)

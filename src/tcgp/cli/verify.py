@@ -1,4 +1,4 @@
-"""``tcgp minimize SPEC --verify K``: is the best value what the program gives again?"""
+"""``tcgp minimize SPEC --verify K``: does the program reproduce the best value?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["verify"]
 
 
 def verify(campaign: Campaign, simulator: Simulator, times: int) -> None:
-    """Run the best design again, in directories of its own, and show what it gives; the journal stays as it is."""
+    """Run the best design again, in directories of its own, and show the values; the journal is not changed."""
     best = campaign.history.best
     if best is None:
         note("there is no best design to verify")
@@ -20,7 +20,7 @@ def verify(campaign: Campaign, simulator: Simulator, times: int) -> None:
     argument = campaign.space.as_argument(best.x)
     again = [_evaluate(campaign, simulator, argument, best) for _ in range(times)]
     same = [e for e in again if e.same_outcome(best, rounded=True)]
-    lines = [f"{len(same)} of {times} further runs of the best design gave the same"]
+    lines = [f"{len(same)} of {times} further runs of the best design gave the same value"]
     for evaluation in again:
         if evaluation not in same:
             value = evaluation.reason if evaluation.failed else describe_value(campaign, evaluation)
@@ -28,7 +28,7 @@ def verify(campaign: Campaign, simulator: Simulator, times: int) -> None:
     for line in labelled("verified", lines):
         show(line)
     if len(same) < times:
-        note("the program does not give the same again: it is noisy, or something that it uses has changed")
+        note("the program does not reproduce its value: it is noisy, or something it depends on has changed")
 
 
 def _evaluate(

@@ -1,4 +1,4 @@
-"""``tcgp whatif``: what other limits would mean, from the runs that were made and the models of them."""
+"""``tcgp whatif``: the effect of other limits, from the recorded runs and models of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def what_if(journal: Path, new: Sequence[str]) -> list[str]:
-    """What new limits would mean, in words; ``mass <= 5`` takes the place of another upper limit on ``mass``."""
+    """The effect of new limits, in words; ``mass <= 5`` replaces another upper limit on ``mass``."""
     from tcgp.optimizer.outlook import Outlook
 
     campaign = read(journal)
@@ -48,7 +48,7 @@ def what_if(journal: Path, new: Sequence[str]) -> list[str]:
     n = f"{int(data.feasible.sum())} of {len(data.Y)} runs satisfy all constraints"
     forecast = outlook.forecast
     low, high = forecast.interval
-    chance = f"; all limits are kept with probability {forecast.chance:.2g}" if limits else ""
+    chance = f"; all limits are satisfied with probability {forecast.chance:.2g}" if limits else ""
     goals = optimizer.history.goals
     relaxed = [
         f"{goals.limits[j].text} to {to:.6g}: {goals.objective} is {gain:.3g} better"
@@ -62,18 +62,18 @@ def what_if(journal: Path, new: Sequence[str]) -> list[str]:
         f"predicted    {forecast.value:.6g}, 90 % between {low:.6g} and {high:.6g}{chance}",
         f"at           {json.dumps(named(campaign, forecast.x))}",
         *labelled("relaxing", relaxed),
-        "Nothing was run, and the journal is as it was.",
+        "Nothing was run, and the journal is unchanged.",
     ]
 
 
 def _with_limits(before: Sequence[str], new: Sequence[str], optimizer: Optimizer) -> list[str]:
-    """The constraints with new ones, each in the place of one on the same expression and the same side."""
+    """The constraints with new ones, each replacing one on the same side of the same expression."""
     names = [*parameter_names(optimizer.space), *optimizer.history.output_names]
     sides = [_side(text, names) for text in new]
     return [*(text for text in before if _side(text, names) not in sides), *new]
 
 
 def _side(text: str, names: Sequence[str]) -> tuple[object, ...]:
-    """What a constraint bounds, and from which sides."""
+    """The expression of a constraint, and the sides that it bounds."""
     parts = parse_constraint(text, names)
     return tuple((part.expression.program, bool(np.isfinite(part.upper))) for part in parts)

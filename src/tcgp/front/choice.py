@@ -14,7 +14,7 @@ TIE = 1e-6  # weight of the sum, which breaks ties
 def knee(front: FloatArray) -> int:
     """Row of the front, (k, m), that lies farthest below the plane through its ends.
 
-    From there, moving in either direction costs more than it gains, in units of the ranges of the objectives.
+    From there, a step in either direction costs more than it gains, in units of the ranges of the objectives.
 
     Examples
     --------

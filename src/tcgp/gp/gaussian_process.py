@@ -54,7 +54,7 @@ class GaussianProcess(Interpolator):
     Attributes
     ----------
     lengthscales_ : (d,) array
-        Of another covariance than a product: those of a product that resembles it.
+        For another covariance than a product: those of a similar product.
     parameters_ : array or None
         Parameters of such a covariance: the lengthscales of the product and of single coordinates, and the weights of
         these; or the lengthscales and links of linear combinations.

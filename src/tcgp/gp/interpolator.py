@@ -1,4 +1,4 @@
-"""What the plain and the relaxed Gaussian process share: fit, prediction and leave-one-out in user units."""
+"""Common base of the plain and the relaxed Gaussian process: fit, prediction and leave-one-out in user units."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Interpolator:
     curvature_ : (k, k) array or None
         Curvature of minus the log-likelihood in the k logarithms of the parameters, as the search for them learned it.
     parameters_ : array or None
-        Parameters of a covariance that is no product.
+        Parameters of a covariance other than a product.
     lengthscales_, mean_, variance_, log_likelihood_, objective_, nugget_, X_, y_
         See `GaussianProcess`.
     """
@@ -89,7 +89,7 @@ class Interpolator:
             )
         if not isinstance(n_starts, int | np.integer) or n_starts < 1:
             raise ValueError(f"n_starts must be a positive integer, got {plain(n_starts)}")
-        selection_prior(selection)  # refuses what is none
+        selection_prior(selection)  # refuses an invalid one
         for name, bound in (("shortest", SHORTEST if shortest is None else shortest), ("longest", longest)):
             if not (isinstance(bound, numbers.Real) and 0.0 < bound < np.inf):
                 raise ValueError(f"{name} must be a number above 0, got {plain(bound)}")

@@ -33,8 +33,8 @@ logger = logging.getLogger("tcgp")
 _RANGE = (1e-12, 1e3)
 _STARTS = (1e-4, 1e-2, 1.0)
 _IF_EQUAL = 1e-2  # where all values are equal
-# What a stationary process cannot follow, as a narrow valley, is likelier as noise. Noise that repeats contradict, at
-# the first level of a one-sided test, is not learned, but taken from them: their limit at the second level.
+# What a stationary process cannot follow, such as a narrow valley, is likelier as noise. Noise that repeats contradict,
+# at the first level of a one-sided test, is not learned, but taken from them: their limit at the second level.
 _CONTRADICTED, _TAKEN = 0.05, 0.2
 # Steps of the nugget where it is varied, a factor 2 of the noise; how many of them, and what is left out.
 _STEP, _FAR, _UNLIKELY = 2.0 * math.log(2.0), 4, 1e-3
@@ -42,7 +42,7 @@ _STEP, _FAR, _UNLIKELY = 2.0 * math.log(2.0), 4, 1e-3
 
 @dataclass(frozen=True)
 class Repeats:
-    """Noisy values, those at one point pooled: in place of all of them, for a Gaussian process.
+    """Noisy values, pooled at each point, for a Gaussian process.
 
     Attributes
     ----------

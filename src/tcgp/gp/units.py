@@ -1,4 +1,4 @@
-"""Normalization of inputs and outputs, checks at the door, and the way back to user units."""
+"""Normalization of inputs and outputs, checks of arguments, and conversion back to user units."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def merge_duplicates(X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArr
         i = int(representative[j])
         raise ValueError(
             f"rows {i} and {j} of X are equal but y[{i}] = {float(y[i])!r} and y[{j}] = {float(y[j])!r}: "
-            "evaluations are exact, so one of them must go"
+            "evaluations are exact, so remove one of them"
         )
     kept = np.sort(first)
     return X[kept], y[kept]

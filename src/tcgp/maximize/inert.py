@@ -1,4 +1,4 @@
-"""Choose well along coordinates that the model takes to have no effect."""
+"""Choose values along coordinates that have no effect in the model."""
 
 from __future__ import annotations
 

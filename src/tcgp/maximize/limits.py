@@ -19,7 +19,7 @@ from tcgp.region import Region
 
 __all__ = ["Excess", "follow_limits"]
 
-# Standard deviations by which predictions must keep the limits, and calls of the models for each. Between these is
+# Standard deviations by which predictions must satisfy the limits, and calls of the models for each. Between these is
 # nearly the largest product of an improvement and a probability.
 MARGINS = {1.0: 30, 2.0: 20, 0.0: 20}
 TINY = 1e-300
@@ -34,7 +34,7 @@ def follow_limits(
     high: FloatArray,
     region: Region,
 ) -> FloatArray:
-    """Points of low predicted value whose predictions keep the limits with more or less margin.
+    """Points of low predicted value whose predictions satisfy the limits with various margins.
 
     Where several limits meet, and the data have made their models sure, what is both likely to be allowed and better
     is a thin curved ridge of the criterion. Sequential quadratic programming (SLSQP) follows it as the solution
@@ -83,7 +83,7 @@ def follow_limits(
 
 @dataclass(frozen=True)
 class Excess:
-    """How far a value lies above a bound, as a limit that is kept up to 0."""
+    """The excess of a value over a bound, as a limit that is satisfied up to 0."""
 
     model: PredictiveModel
     bound: float
@@ -151,7 +151,7 @@ class _Problem:
         return np.clip(steps[-1], 0.0, 1.0) if np.isfinite(steps[-1]).all() else z
 
     def _slacks(self, z: FloatArray, margin: float) -> tuple[FloatArray, FloatArray]:
-        """Not negative where all limits are kept, (k,), and the gradients."""
+        """Not negative where all limits are satisfied, (k,), and the gradients."""
         at = self._at(z)
         slacks = -(at.mean + margin * at.sd)[1:]
         gradients = -(at.mean_gradient + margin * at.sd_gradient)[1:]

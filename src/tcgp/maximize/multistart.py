@@ -60,8 +60,8 @@ def maximize(
         Dimension d of the cube.
     rng : int, numpy.random.Generator or None
     anchors : array of shape (k, d), optional
-        Points near which large values are likely, the likeliest first: the best points observed. Improvement
-        is often confined to their close neighbourhood, which a uniform scan never hits.
+        Points near which large values are likely, the likeliest first: the best observed points. Improvement is often
+        confined to their close neighbourhood, which a uniform scan misses.
     n_scan : int, optional
         Number of points scanned; 1920 + 32 d by default, and no more than 2432.
     n_starts : int, optional

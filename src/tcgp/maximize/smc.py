@@ -1,4 +1,4 @@
-"""The paper's maximizer: sequential Monte Carlo finds where, sequential quadratic programming how far.
+"""The paper's maximizer: sequential Monte Carlo, then sequential quadratic programming.
 
 Particles follow the probability of improvement below a level that falls from the largest observed value to
 the smallest [1]_; the best of them starts a local search by SLSQP.

@@ -16,7 +16,7 @@ GAIN, GAIN_IF_MUCH, MUCH = 5.0, 8.0, 0.3
 
 
 def noise_in(X: FloatArray, y: FloatArray, *, much: bool = False) -> float | None:
-    """Standard deviation of the noise that exact-looking data of a run speak for; None if they do not.
+    """Standard deviation of the noise suggested by supposedly exact data; None if there is no sign of any.
 
     A process with learned noise must be far likelier than smooth and rough ones that pass through the values, on the
     scale of the values and with high ones drawn in. In a run that has found ripples that is seldom so, even if there is

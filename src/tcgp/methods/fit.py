@@ -1,4 +1,4 @@
-"""`fit_model`: carry out the recipe of a named method on data."""
+"""`fit_model`: apply the recipe of a named method to data."""
 
 from __future__ import annotations
 
@@ -92,10 +92,10 @@ def fit_model(
         ``"tcgp-occ"``, ``"tcgp-thres"``: only occurrence or only the shape below the threshold is calibrated;
         ``"bcrgp"``: calibrated globally; ``"ongp"``: recalibrated online; ``"regp"``: relaxed above a
         threshold. Our own, not in the paper: ``"tcregp"``: tail calibration of the relaxed GP; ``"tcgp-additive"``:
-        tcGP with a covariance for each coordinate beside the common one; ``"tcgp-rotated"``: tcGP with a covariance of
-        linear combinations of the coordinates; ``"gp-nugget"``: a GP that smooths, with a nugget fitted with the
-        lengthscales; ``"auto"``: of tcGP, reGP, the additive and the rotated tcGP the one that predicts low values best
-        by leave-one-out (an `Optimizer` lets these and ``"gp-nugget"`` take turns).
+        tcGP with a covariance for each coordinate in addition to the common one; ``"tcgp-rotated"``: tcGP with a
+        covariance of linear combinations of the coordinates; ``"gp-nugget"``: a GP that smooths, with a nugget fitted
+        with the lengthscales; ``"auto"``: of tcGP, reGP, the additive and the rotated tcGP the one that predicts low
+        values best by leave-one-out (an `Optimizer` lets these and ``"gp-nugget"`` take turns).
     bounds : (d, 2) array, optional
         The box; weights refer to the uniform distribution on it. By default the range of the data.
     rng : int, Generator or None
@@ -103,13 +103,14 @@ def fit_model(
     state : mapping, optional
         ``model.state`` of an earlier fit, for a warm start: lengthscales and threshold.
     level : float, optional
-        The value at which decisions are taken: the limit of a constraint, or the best value that keeps all limits. The
-        smallest value of y by default. Levels of quantiles (``delta``, and where values are relaxed) then refer to the
-        values above it: with a share p of y below ``level``, ``delta`` stands for ``p + (1 - p) delta``.
+        The value at which decisions are taken: the limit of a constraint, or the best value that satisfies all limits.
+        The smallest value of y by default. Levels of quantiles (``delta``, and where values are relaxed) then refer to
+        the values above it: with a share p of y below ``level``, ``delta`` stands for ``p + (1 - p) delta``.
     noise : bool or float
         False: evaluations are exact. True: they have independent normal noise, whose standard deviation is learned. A
-        number: that is known, in the units of y. Points may then have several values. Predictions are about the
-        function without noise. For ``"gp"``, tcGP and its variants, and ``"auto"``, a GP with pooled lengthscales then.
+        number: the known standard deviation, in the units of y. Points may then have several values. Predictions are
+        about the function without noise. For ``"gp"``, tcGP and its variants, and ``"auto"``, a GP with pooled
+        lengthscales then.
     sd : (n,) array, optional
         Standard deviation of the noise of each value, where it is known; NaN stands for ``noise`` if that is a number,
         and else for the typical one of those given.

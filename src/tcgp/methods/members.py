@@ -1,4 +1,4 @@
-"""The model of one output on one scale along a run: fits that start from the last one, and members that take turns."""
+"""The model of one output on one scale during a run: fits that start from the last one, and members that take turns."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ State = dict[str, Any]
 
 @dataclass(frozen=True)
 class Fit:
-    """A model that was fitted along a run.
+    """A model that was fitted during a run.
 
     Attributes
     ----------
@@ -65,10 +65,10 @@ class Fit:
 
 
 class Members:
-    """Fits of one output along a run.
+    """Fits of one output during a run.
 
     A fit depends on the data, and on the state of the last fit to fewer data. States are plain JSON, kept by whoever
-    keeps the run: a run that is resumed with its states goes on as if it had never stopped.
+    keeps the run: a run that is resumed with its states continues as if it had never stopped.
 
     Parameters
     ----------
@@ -308,7 +308,7 @@ def _state(model: Model, number: int, found: State) -> State:
 
 @contextlib.contextmanager
 def _each_warning_once(said: set[str]) -> Iterator[None]:
-    """Keep back the warnings of this block that were said before: what holds for one fit often holds for the next."""
+    """Suppress repeated warnings in this block: what holds for one fit often holds for the next."""
 
     def is_new(record: logging.LogRecord) -> bool:
         if record.levelno < logging.WARNING:

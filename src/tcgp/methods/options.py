@@ -1,4 +1,4 @@
-"""Options of the methods: what each means, its default, and the values it takes."""
+"""Options of the methods: meanings, defaults, and allowed values."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Option:
         return f"{text}, or None" if self.optional else text
 
     def check(self, name: str, value: object) -> None:
-        """Refuse a value that the option does not take."""
+        """Refuse a value that the option does not allow."""
         if not (value is None and self.optional) and not self._takes(value):
             raise ValueError(f"{name} must be {self.values}, got {plain(value)}")
 

@@ -1,4 +1,4 @@
-"""Portfolios: methods that take turns, so that each makes up for what the others do not see."""
+"""Portfolios: methods that take turns, so that each compensates for the blind spots of the others."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ NOISY = ("gp", "tcgp", "tcgp-occ", "tcgp-thres")  # recipes that know of noise
 
 
 def check_method(method: object) -> None:
-    """Refuse what is not the name of a method."""
+    """Refuse anything but the name of a method."""
     if not isinstance(method, str) or method not in {**RECIPES, **PORTFOLIOS}:
         hint = did_you_mean(method, METHODS)
         raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {plain(method)}{hint}")
@@ -178,7 +178,7 @@ def for_several(method: str) -> str:
 
 
 def noisy_method(method: str) -> str:
-    """The method that takes its place where evaluations are noisy; ValueError for one that knows of no noise.
+    """The method that replaces it for noisy evaluations; ValueError if it does not support noise.
 
     Examples
     --------
@@ -226,12 +226,12 @@ def turns_passed(values: Iterable[float | None], n_pending: int) -> int:
     values : iterable of float or None
         All evaluations in order, None for one that failed.
     n_pending : int
-        Evaluations under way: nobody knows of improvements yet, so the members of a portfolio share a batch.
+        Evaluations in progress: improvements are not known yet, so the members of a portfolio share a batch.
 
     Returns
     -------
     int
-        It depends on nothing that a resumed run would not know.
+        It depends only on what a resumed run knows.
 
     Examples
     --------
@@ -245,8 +245,8 @@ def turns_passed(values: Iterable[float | None], n_pending: int) -> int:
 def improvements(values: Iterable[float | None]) -> Iterator[bool]:
     """Whether each of the values, None for a failure, is an improvement; the first one is.
 
-    A gain below a thousandth of the way from the median of the values to the best one is none: a member that polishes a
-    local minimum would else keep the turn for ever.
+    A gain below a thousandth of the distance from the median to the best value does not count: otherwise a member that
+    polishes a local minimum would keep its turn forever.
     """
     known: list[float] = []  # in order of size
     for value in values:
@@ -262,7 +262,7 @@ def _median(ordered: Sequence[float]) -> float:
 
 
 def compress(values: FloatArray, known: FloatArray, share: float = 0.0) -> FloatArray:
-    """The values with those above the median of the known ones drawn in: they grow with the logarithm.
+    """The values with those above the median of the known ones compressed logarithmically.
 
     Low values matter, and a few huge ones would make a stationary model rough everywhere. Order is kept, and so is
     all that lies below the median: what a model says of improvements needs no translation.

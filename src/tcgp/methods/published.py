@@ -1,7 +1,7 @@
 """The option ``as_published``: every choice as the paper makes it, where ours differ.
 
-Ours serve an optimizer; the paper's are those behind its tables and figures. Whoever has to choose asks here. The
-reasons, and the effect of each choice, are in the theory pages: "As published".
+Ours serve an optimizer; the paper's are those behind its tables and figures. The reasons for each choice and its effect
+are in the theory pages: "As published".
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ AS_PUBLISHED = Option(
 
 @dataclass(frozen=True)
 class Choices:
-    """What is chosen where the paper and an optimizer have different needs; the defaults are ours.
+    """Choices where the paper and an optimizer have different needs; the defaults are for an optimizer.
 
     Attributes
     ----------

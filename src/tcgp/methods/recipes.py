@@ -65,7 +65,7 @@ _SHORTEST = Option(
 _LONGEST = Option(1e3, "longest lengthscale, in units of the box", low=0.0, open_low=True)
 _SEARCH = Option(
     "fast",
-    "how (beta, lambda) is searched: a deterministic scan, or the paper's 900 draws and Nelder-Mead",
+    "how (beta, lambda) is found: a deterministic scan, or the paper's 900 draws and Nelder-Mead",
     choices=("fast", "paper"),
 )
 _RULE = Option(0, "selection rule of the paper's Appendix F; 0 is the main one", choices=(0, 1, 2, 3))
@@ -90,7 +90,7 @@ _RELAXED = {"longest": _LONGEST.with_default(10.0)}
 _REGP = {
     **_RELAXED,
     "delta": _DELTA.with_default(0.25),
-    "least": Option(0, "values for each parameter that are not relaxed, whatever delta says", low=0.0),
+    "least": Option(0, "values for each parameter that are never relaxed, whatever delta is", low=0.0),
 }
 
 RECIPES: dict[str, Recipe] = {

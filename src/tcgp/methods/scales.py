@@ -1,4 +1,4 @@
-"""Scales on which an output with a limit is modelled: increasing functions of its excess that keep the limit at 0."""
+"""Scales on which an output with a limit is modelled: increasing functions of its excess with the limit at 0."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def scales_of(X: FloatArray, excess: FloatArray, bound: float) -> dict[str, Scal
 def _usual_distance(X: FloatArray, distances: FloatArray) -> float:
     """The median of the distances that are not zero, each weighted by the part of the cube that its point stands for.
 
-    A run ends near its limits: most of its evaluations are there, and say nothing about how an output varies elsewhere.
+    A run ends near its limits: most of its evaluations are there, and do not show how an output varies elsewhere.
     """
     away = distances > 0.0
     weights, distances = design_weights(X)[away], distances[away]

@@ -1,4 +1,4 @@
-"""States of fits, as journals and hosts keep them: refuse what cannot be one."""
+"""Check states of fits that come from journals and hosts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["check_record", "check_state"]
 
 
 def check_state(state: object, dim: int) -> None:
-    """Refuse what cannot be the `Model.state` of a model of ``dim`` coordinates; None means no state."""
+    """Refuse anything that cannot be the `Model.state` of a model of ``dim`` coordinates; None means no state."""
     if state is None:
         return
     if not isinstance(state, Mapping):
@@ -37,7 +37,7 @@ def check_state(state: object, dim: int) -> None:
 
 
 def _check_kernel(kernel: object, method: object, dim: int) -> None:
-    """Refuse what cannot be the parameters of a covariance that is no product."""
+    """Refuse anything that cannot be the parameters of a covariance other than a product."""
     from tcgp.gp.additive import Additive  # load SciPy: a campaign begins without it
     from tcgp.gp.rotated import Rotated
 
@@ -49,7 +49,8 @@ def _check_kernel(kernel: object, method: object, dim: int) -> None:
 
 
 def check_record(record: object, dim: int) -> None:
-    """Refuse what cannot be the record of a fit in ``dim`` coordinates (`Surrogate.fit`); None is no record."""
+    """Refuse anything that cannot be the record of a fit in ``dim`` coordinates (`Surrogate.fit`); None means no
+    record."""
     if record is None:
         return
     if (

@@ -1,4 +1,4 @@
-"""The model of one quantity along a run, on the scale that suits its data best."""
+"""The model of one quantity during a run, on the scale that suits its data best."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LOOK_EVERY, MOST_LOOKED_AT = 10, 300
 
 
 class Surrogate:
-    """Fits of one quantity along a run: see `Members`.
+    """Fits of one quantity during a run: see `Members`.
 
     What is optimized is modelled as it is. The excess over a limit, which stays at 0, is modelled on the scale on which
     values left out are likeliest. A model says how likely they are on its scale; times the slope of the scale that is

@@ -27,16 +27,16 @@ SMALLEST = 0.25
 
 @dataclass(frozen=True)
 class Answer:
-    """The best evaluated point of a run, or the one that comes nearest to keeping all constraints.
+    """The best evaluated point of a run, or the one that comes closest to satisfying all constraints.
 
     Attributes
     ----------
     evaluation : Evaluation or None
         At this point, the first one; None if all have failed, and for several objectives.
     value : float
-        With the user's sign: what was told or, of noisy values, what is predicted; NaN if there is none.
+        With the user's sign: the reported value or, with noise, the predicted one; NaN if there is none.
     interval : (float, float)
-        Where the value without noise lies, with a probability of `LEVEL`.
+        Interval that contains the value without noise with a probability of `LEVEL`.
     noise : float
         Standard deviation of the noise; 0 for exact values.
     feasible : bool
@@ -51,7 +51,7 @@ class Answer:
 
     @classmethod
     def of(cls, known: RunView) -> Answer:
-        """What a run knows so far."""
+        """The answer of a run so far."""
         models, data = known.smoothed, known.history.data
         if models is None:
             feasible = bool(data.feasible.any())

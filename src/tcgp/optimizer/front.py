@@ -91,7 +91,7 @@ class Front:
         return iter(self._points)
 
     def knee(self) -> FrontPoint:
-        """The point from which to go on in either direction costs more than it gains: see `tcgp.front.knee`."""
+        """The knee, where a step in either direction costs more than it gains: see `tcgp.front.knee`."""
         self._check_not_empty()
         return self._points[knee(self._values)]
 

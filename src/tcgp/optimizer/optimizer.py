@@ -112,10 +112,11 @@ class Optimizer(RunView):
         Of several objectives, or some of them, values beyond which a point is of no use, ``{"mass": 40.0}``. By
         default a tenth of the front's range beyond its worst value.
     noise : bool, float or mapping
-        Whether evaluations scatter. False: they are exact. True: by normal noise, whose standard deviation is learned.
-        A number: that is known. A mapping from outputs to these, if there are several; one that it does not mention is
-        exact. An evaluation may say its own: see `tell`, or as an output ``"mass_sd"`` beside ``"mass"``. A point may
-        then be evaluated more than once, and `result` predicts the value without noise.
+        Whether evaluations are noisy. False: they are exact. True: with normal noise, whose standard deviation is
+        learned. A number: the known standard deviation. A mapping from outputs to these, if there are several; an
+        output that it does not mention is exact. An evaluation may have its own: see `tell`, or return it as an output
+        ``"mass_sd"`` beside ``"mass"``. A point may then be evaluated more than once, and `result` predicts the value
+        without noise.
 
     Attributes
     ----------
@@ -124,7 +125,7 @@ class Optimizer(RunView):
     history : History
         Every proposal and every evaluation.
     campaign : str or None
-        What no other run has: its programs are recognized by it. None for a journal of an earlier version.
+        Unique mark of the run, by which its programs are recognized. None for a journal of an earlier version.
 
     Examples
     --------
@@ -190,7 +191,7 @@ class Optimizer(RunView):
         self.lock = threading.RLock()
 
     def _new_proposer(self, space: Space, settings: Settings) -> Proposer:
-        """What will choose points of the space; ValueError for constraints that do not fit it."""
+        """The proposer for a space; ValueError for constraints that do not fit it."""
         region = Region(space, [*settings.goals(space).known, *self._constraints])
         return Proposer(settings, self.history, self._streams, region)
 
@@ -250,10 +251,10 @@ class Optimizer(RunView):
 
     @classmethod
     def read(cls, journal: str | os.PathLike[str]) -> Optimizer:
-        """The optimizer that a journal records, to look at, also while another process writes to it.
+        """The optimizer that a journal records, read-only, also while another process writes to it.
 
-        It has no journal: what it is told is not recorded. If the run has constraints not given as text, which its
-        journal cannot keep, the optimizer looks at the run without them, and refuses to ask.
+        It has no journal: what it is told is not recorded. Constraints not given as text are not in the journal; the
+        optimizer then works without them, and refuses to ask.
         """
         campaign = read_campaign(journal)
         optimizer = cls.of(campaign, [])
@@ -307,9 +308,9 @@ class Optimizer(RunView):
 
     @atomic
     def propose(self, *, repeat: bool = False) -> Proposal:
-        """Next point to evaluate, with its number and where it comes from: `ask` for the curious.
+        """Next point to evaluate, with its number and origin.
 
-        With ``repeat`` it is the evaluated point of which one more evaluation tells most, where there is noise.
+        With ``repeat``, and with noise, it is the evaluated point that is most worth evaluating again.
         """
         self._check_open()
         if self._n_missing:
@@ -322,7 +323,7 @@ class Optimizer(RunView):
         return first
 
     def _offer(self, proposal: Proposal) -> None:
-        """Keep a new proposal for whoever asks next."""
+        """Keep a new proposal for the next call of `ask`."""
         if proposal.fit is not None:
             self._proposer.acquisition.remember(proposal.fit)
         self._again.append(proposal.id)
@@ -335,7 +336,7 @@ class Optimizer(RunView):
 
     @atomic
     def take_up(self, number: int) -> None:
-        """Offer the proposal with this number no more: its evaluation goes on, or has ended."""
+        """Stop offering the proposal with this number: its evaluation continues, or has ended."""
         self._again = deque(again for again in self._again if again != number)
 
     @atomic
@@ -364,8 +365,8 @@ class Optimizer(RunView):
         """Report the value of the function at a point, or at several.
 
         Any point of the space may be told, asked or not. Telling the same again is ignored; another value for
-        the same point is refused, because evaluations are exact: `correct` takes it. Of several points all are noted,
-        or none.
+        the same point is refused, because evaluations are exact: `correct` takes it. Of several points, all are
+        recorded or none.
 
         With ``noise`` another value for the same point is one more evaluation. So is the same value if it was asked
         for, or stands in one call twice.
@@ -396,7 +397,7 @@ class Optimizer(RunView):
 
     @atomic
     def add_evaluations(self, evaluations: Iterable[Evaluation]) -> int:
-        """Note evaluations at checked points, all of them or none: what `tell` does with what it is told.
+        """Record evaluations at checked points, all or none; `tell` after its checks.
 
         Returns
         -------
@@ -412,7 +413,7 @@ class Optimizer(RunView):
 
     @atomic
     def note_retry(self, number: int, reason: str | None, seconds: float | None = None) -> None:
-        """Note that the evaluation of a proposal failed and is tried again: it stays pending, or is so once more.
+        """Record that an evaluation of a proposal failed and is retried: it stays or becomes pending.
 
         Parameters
         ----------
@@ -435,16 +436,16 @@ class Optimizer(RunView):
         reason: str | Mapping[str, str] | None = None,
         seconds: float | None = None,
     ) -> None:
-        """Correct what was reported of a point: another value, a value instead of a failure, the reverse, or details.
+        """Correct the report at a point: another value, a value instead of a failure, the reverse, or details.
 
-        The journal keeps what was told before, and so does ``history.corrections``. The model is fitted afresh.
+        The journal and ``history.corrections`` keep the earlier report. The model is fitted afresh.
 
         Parameters
         ----------
         x_or_id : point or int
             A point that was told; or, as an integer, the number of its proposal.
         y : float or mapping
-            As in `tell`, but outputs that are missing or no numbers are refused: a failure is None, or has a reason.
+            As in `tell`, but outputs that are missing or not numbers are refused: a failure is None, or has a reason.
         reason : str or mapping, optional
             As in `tell`; by default, with None for y, what was told.
         seconds : float, optional
@@ -475,8 +476,8 @@ class Optimizer(RunView):
         """Search another space of the same parameters: wider or narrower bounds, or fixed values.
 
         Evaluations inside the new space stay in use. Those outside are kept in ``history.outside`` and come back if
-        the space is widened again. So do points outside that were enqueued. Points that are pending outside are given
-        up: they are not offered again, but a value for them is taken. The journal keeps the change.
+        the space is widened again. So do points outside that were enqueued. Pending points outside are given up: they
+        are not offered again, but their values are accepted. The journal keeps the change.
 
         Parameters
         ----------
@@ -505,7 +506,7 @@ class Optimizer(RunView):
         )
         if left_out := self.history.queue_outside:
             logger.warning(
-                "points to be evaluated lie outside, and wait for wider bounds: %s",
+                "enqueued points lie outside, and wait for wider bounds: %s",
                 plain(list(map(list, left_out))),
             )
 
@@ -520,25 +521,26 @@ class Optimizer(RunView):
         n_initial: int | None = None,
         noise: Noise | None = None,
     ) -> None:
-        """Want something else: another objective, other constraints, an initial design of another size, or noise.
+        """Change the goals: the objective, the constraints, the size of the initial design, or noise.
 
-        All that is None stays as it is. Evaluations are read again from all the outputs that were recorded; one that
-        lacks an output counts as failed until the goals do not need it. Pending points that constraints on parameters
-        rule out are given up: they are not offered again, but a value for them is taken. The journal keeps the change.
+        Arguments that are None change nothing. Evaluations are read again from all recorded outputs; one that
+        lacks an output counts as failed until the goals do not need it. Pending points that new constraints on
+        parameters rule out are given up: they are not offered again, but their values are accepted. The journal keeps
+        the change.
 
         Parameters
         ----------
         objective : str or list of str, optional
         constraints : str or sequence of str, optional
-            They take the place of all that are text; the others stay.
+            They replace all that were given as text; the others stay.
         maximize : bool, str or list of str, optional
             As in `Optimizer`.
         reference : mapping, optional
-            As in `Optimizer`; that of other objectives is left behind.
+            As in `Optimizer`; not kept for other objectives.
         n_initial : int, optional
-            Can be changed while the initial design goes on.
+            Can be changed during the initial design.
         noise : bool, float or mapping, optional
-            As in `Optimizer`: a run of evaluations that were thought to be exact can go on as a noisy one.
+            As in `Optimizer`: a run with supposedly exact evaluations can be continued as a noisy one.
 
         Examples
         --------
@@ -561,7 +563,7 @@ class Optimizer(RunView):
 
     @atomic
     def take_goals(self, wanted: Settings) -> None:
-        """Want what other settings say: `change_goals` for all at once, where only a missing size stays as it is."""
+        """Take the goals of other settings: `change_goals` for all at once; only a missing ``n_initial`` is kept."""
         self._check_open()
         before = self.settings
         goals = {**wanted.goals_given, "n_initial": wanted.n_initial or before.n_initial}
@@ -588,7 +590,7 @@ class Optimizer(RunView):
         return reasons[0] if reasons and all(reasons) else None
 
     def _change(self, event: Event | None, proposer: Proposer) -> None:
-        """Let an event happen after which another proposer chooses."""
+        """Apply an event after which another proposer chooses."""
         proposer.region.check_not_empty()
         proposer.continue_from(self._proposer)
         self._happen(event, then=lambda: self._use(proposer))
@@ -601,7 +603,7 @@ class Optimizer(RunView):
         return Result.of(self)
 
     def trace_share_below(self, improvement: float) -> None:
-        """Have the trace of each point from here on say ``share``, as in `share_below`."""
+        """From here on, add ``share`` to the trace of each point, as in `share_below`."""
         self._proposer.improvement = improvement
 
     @property
@@ -610,7 +612,7 @@ class Optimizer(RunView):
         return None if self._journal is None else self._journal.path
 
     def hold(self) -> None:
-        """Let nobody else in this process take the journal over, until it is closed: a run is at work with it."""
+        """Keep the journal from being taken over in this process until it is closed: a run is using it."""
         if self._journal is not None:
             self._journal.hold()
 
@@ -628,7 +630,7 @@ class Optimizer(RunView):
     # ---- the books ----
 
     def _happen(self, *events: Event | None, then: Callable[[], object] = lambda: None) -> None:
-        """Write events to the journal and let them happen, or neither; None is an event that says nothing new."""
+        """Write events to the journal and apply them, or neither; None stands for an event without news."""
         new = [event for event in events if event is not None]
         if not new:
             return

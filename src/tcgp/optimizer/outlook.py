@@ -1,4 +1,5 @@
-"""What Gaussian processes say of every output of a run, of keeping the limits, and of the best design."""
+"""Predictions by Gaussian processes: every output of a run, the chance of satisfying the limits, and the best
+design."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ N_SAMPLES = 512  # of Sobol' indices, a power of 2
 N_CANDIDATES = 1024  # of each round
 SPREADS = (0.3, 0.1, 0.03, 0.01, 0.003)  # of the rounds about the best candidates so far, in units of the box
 N_CENTRES = 12
-SHARE = 0.05  # by which a limit is relaxed to see what that buys
+SHARE = 0.05  # by which a limit is relaxed to see the gain
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Forecast:
     interval : (float, float)
         In which it lies with probability 0.9.
     chance : float
-        That all limits are kept, as if they were independent.
+        Probability that all limits are satisfied, as if they were independent.
     """
 
     x: Point
@@ -135,7 +136,7 @@ class Outlook:
         return found
 
     def sensitivities(self, rank: str = "both") -> Sensitivities:
-        """Which parameters matter for each objective and output, and for the probability of keeping all limits."""
+        """Which parameters matter for each objective and output, and for the probability of satisfying all limits."""
         space = self._optimizer.space
         means = {name: lambda U, m=model: m.predict_arrays(U)[0] for name, model in self.outputs.items()}
         if self._goals.limits:
@@ -149,7 +150,7 @@ class Outlook:
         return self.best()
 
     def gains(self, among: Collection[int] | None = None) -> list[tuple[int, float, float]]:
-        """What relaxing each limit a little would buy, the largest gain first.
+        """The gain from relaxing each limit a little, the largest first.
 
         Parameters
         ----------
@@ -173,9 +174,9 @@ class Outlook:
         return sorted(found, key=lambda one: -one[2])
 
     def best(self, relaxed: dict[int, float] | None = None) -> Forecast:
-        """The design with the best predicted objective, among those predicted to keep all limits.
+        """The design with the best predicted objective, among those predicted to satisfy all limits.
 
-        If there are none, it is the one that is predicted to come nearest to it.
+        If there are none, it is the one predicted to come closest.
 
         Parameters
         ----------
@@ -202,7 +203,7 @@ class Outlook:
         return Forecast(space.decode(u)[0], value, (ends[0], ends[1]), float(self.chance(u, shifts)[0]))
 
     def chance(self, U: FloatArray, shifts: FloatArray | None = None) -> FloatArray:
-        """Probability that all limits are kept at codes, (m,), as if they were independent."""
+        """Probability that all limits are satisfied at codes, (m,), as if they were independent."""
         levels = np.zeros(len(self._goals.limits)) if shifts is None else shifts
         chances = [self._excess(j, U).cdf(level) for j, level in enumerate(levels)]
         return np.prod(chances, axis=0) if chances else np.ones(len(U))

@@ -1,4 +1,4 @@
-"""What an optimization returns."""
+"""The result of an optimization."""
 
 from __future__ import annotations
 
@@ -39,9 +39,10 @@ class Result(OptimizeResult):  # type: ignore[misc]
         ``noise`` x is the evaluated point whose prediction is best if one standard deviation is added, and this is the
         prediction, without noise.
     interval : (float, float)
-        With ``noise`` the interval that has the value without noise at x with a probability of 0.9; else ``fun`` twice.
+        With ``noise``, the interval that contains the value without noise at x with probability 0.9; else ``fun``
+        twice.
     best_observed : float
-        The best value that was told of a point that satisfies all constraints. With ``noise`` it is a lucky one.
+        The best observed value that satisfies all constraints. With ``noise`` it owes something to luck.
     noise : float, or dict with several objectives
         Standard deviation of the noise of a typical evaluation, known or learned; 0 for exact ones.
     outputs : dict or None
@@ -65,7 +66,7 @@ class Result(OptimizeResult):  # type: ignore[misc]
     x_iters : list of dicts or lists
         All evaluated points, in the order of the results: dicts if the parameters have names.
     constraints : list of str
-        How ``x`` stands with each constraint, in words.
+        ``x`` compared with each constraint, in words.
     func_vals : array of shape (n,), or (n, m) with m objectives
         Their values; NaN where the evaluation failed.
     failures : list of (int, str)
@@ -76,7 +77,7 @@ class Result(OptimizeResult):  # type: ignore[misc]
 
     @classmethod
     def of(cls, optimizer: Optimizer) -> Result:
-        """What an optimizer knows so far."""
+        """The result of an optimizer so far."""
         history, evaluations = optimizer.history, optimizer.evaluations
         answer, observed = Answer.of(optimizer), history.best
         best = answer.evaluation
@@ -109,7 +110,7 @@ class Result(OptimizeResult):  # type: ignore[misc]
         return result
 
     def knee(self) -> FrontPoint:
-        """The point of the front from which to go on in either direction costs more than it gains."""
+        """The knee of the front, where a step in either direction costs more than it gains."""
         return self._front.knee()
 
     def choose(self, weights: Mapping[str, float]) -> FrontPoint:
@@ -174,7 +175,7 @@ class Result(OptimizeResult):  # type: ignore[misc]
         return html_table([f"front: {len(front)} points", *front.names, *names], rows)
 
     def _uncertainty(self) -> dict[str, str]:
-        """What there is to say of noise."""
+        """The rows about noise."""
         if not self.noise:
             return {}
         if isinstance(self.noise, Mapping):
@@ -187,7 +188,7 @@ class Result(OptimizeResult):  # type: ignore[misc]
         }
 
     def _named_value(self) -> str:
-        """The value, with the name of the output that it is of."""
+        """The value, with the name of its output."""
         name = self.optimizer.history.goals.objective if "optimizer" in self else None
         return plain(self.fun) + (f" ({name})" if name else "")
 
@@ -218,12 +219,12 @@ class Result(OptimizeResult):  # type: ignore[misc]
         return pandas.DataFrame(rows_of(self.optimizer.history))
 
     def sensitivity(self, rank: str = "both") -> Sensitivities:
-        """Which parameters matter for each output, and for the probability of keeping all limits.
+        """Which parameters matter for each output, and for the probability of satisfying all limits.
 
         Parameters
         ----------
         rank : {"objective", "limits", "both"}
-            What the table is ordered by.
+            Order of the table.
 
         Returns
         -------
@@ -303,7 +304,7 @@ def columns_of(history: History) -> list[str]:
 
 
 def _computed(history: History) -> list[str]:
-    """The objectives that are no outputs, and computed from them."""
+    """The objectives that are computed from outputs."""
     known = {*history.output_names, *parameter_names(history.space), "value"}
     return [quantity.text for quantity in history.goals.objectives if quantity.text not in known]
 

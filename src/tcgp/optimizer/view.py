@@ -1,4 +1,4 @@
-"""What a run knows: its evaluations, its models, and the best point."""
+"""Views of a run: its evaluations, its models, and the best point."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class RunView:
 
     @property
     def settings(self) -> Settings:
-        """How the run is made."""
+        """The settings of the run."""
         return self.history.settings
 
     @property
@@ -72,7 +72,7 @@ class RunView:
 
     @property
     def trace(self) -> list[dict[str, Any]]:
-        """What the model was, for each point that one chose.
+        """Description of the model, for each point that one chose.
 
         ``method`` (of a portfolio, the member whose turn it was), ``n`` (evaluations at that time), ``beta`` and
         ``scale`` of a generalized normal law, ``threshold``, ``best``, ``log_ei`` at the point, and the seconds
@@ -110,8 +110,8 @@ class RunView:
     def share_below(self, improvement: float = 0.0) -> float | None:
         """Predicted share of the space where the value is better than the best by more than ``improvement``.
 
-        Estimated with the model behind the last point, given all values, over a sample of the space; points must keep
-        all constraints. The sample has 4,000 points: a share below about 1e-4 may be missed.
+        Estimated with the model behind the last point, given all values, over a sample of the space; points must
+        satisfy all constraints. The sample has 4,000 points: a share below about 1e-4 may be missed.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class RunView:
     @property
     @atomic
     def smoothed(self) -> Models | None:
-        """Models of all evaluations, and what they say of these; None where no noise is seen."""
+        """Models of all evaluations, with their predictions there; None where no noise is seen."""
         if not self.history.goals.noisy or not self.history.data.has_contrast:
             return None
         models = single_threaded(self._proposer.acquisition.fit)(place=0)[0]  # the answer keeps to one model
@@ -216,7 +216,7 @@ class RunView:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy or a pickle has: all but the lock, and of the journal only the name."""
+        """State of a copy or a pickle: all but the lock, and of the journal only the name."""
         with self.lock:
             return {name: value for name, value in vars(self).items() if name != "lock"}
 

@@ -1,4 +1,4 @@
-"""What all pictures share: figures that pyplot knows nothing of, the palette, and axes that suit the values."""
+"""Common parts of all pictures: figures independent of pyplot, the palette, and axes that suit the values."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ LONGEST_LABEL = 20  # characters of a name beside a panel of two inches
 
 
 def new_figure(size: tuple[float, float]) -> Figure:
-    """A figure that pyplot knows nothing of; as the last line of a notebook's cell it is shown, and once."""
+    """A figure independent of pyplot; a notebook shows it once, as the last line of a cell."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError("plotting needs matplotlib: pip install matplotlib") from error
 
     class ShownFigure(Figure):
-        """A figure that a notebook shows also where matplotlib was not told of notebooks."""
+        """A figure that a notebook shows even if matplotlib is not set up for notebooks."""
 
         def _repr_png_(self) -> bytes:
             stream = io.BytesIO()

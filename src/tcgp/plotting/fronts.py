@@ -26,7 +26,7 @@ def plot_front(result: Any, *, weights: dict[str, float] | None = None) -> Figur
     result : Result
         Of a run with several objectives.
     weights : dict, optional
-        The point that ``result.choose(weights)`` gives is marked in the place of the knee.
+        The point ``result.choose(weights)`` is marked instead of the knee.
 
     Returns
     -------

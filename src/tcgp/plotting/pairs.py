@@ -1,4 +1,4 @@
-"""Views of a run over its parameters: where it sampled, and what the model makes of it."""
+"""Views of a run over its parameters: its samples, and the predictions of the model."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def plot_partial_dependence(
 
 @dataclass(frozen=True)
 class RunView:
-    """What the pair plots need of a run.
+    """The parts of a run that pair plots need.
 
     Attributes
     ----------

@@ -52,9 +52,9 @@ def plot_convergence(
 ) -> Axes:
     """Best value so far against the number of evaluations.
 
-    The best is the largest value if the run maximizes, and one that keeps all limits on outputs; of a single run
-    the evaluations that violate one are shown too. Of a noisy run the line is the best observed value, which is luck in
-    part, and a mark with an interval shows the predicted one. Of several objectives the first is shown, see
+    The best is the largest value if the run maximizes, and one that satisfies all limits on outputs; for a single run,
+    the evaluations that violate one are shown too. For a noisy run the line is the best observed value, which is partly
+    luck, and a mark with an interval shows the predicted one. Of several objectives the first is shown; see
     `plot_front`.
 
     Parameters

@@ -1,4 +1,4 @@
-"""What computes the points of a run: with other versions or another BLAS kernel, rounding differs."""
+"""The software that computes the points of a run: with other versions or another BLAS kernel, rounding differs."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def say_what_differs(header: Mapping[str, object], path: object) -> None:
         ]
         if changed:
             logger.warning(
-                "the journal %s was begun with %s: the points from here on may differ from those of a run that was "
-                "not moved",
+                "the journal %s was begun with %s: the points from here on may differ from those of an uninterrupted "
+                "run",
                 path,
                 "; ".join(changed),
             )

@@ -1,4 +1,4 @@
-"""What is known of the present space, as one table: a row for each evaluation, a column for each quantity."""
+"""The data of the present space as one table: a row for each evaluation, a column for each quantity."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Data:
     U : array of shape (n, dim)
         Codes of their points.
     Y : array of shape (n, q)
-        The quantities: small values are good, and a limit is kept up to 0. NaN where one is not known, as in the whole
-        row of an evaluation that failed.
+        The quantities: small values are good, and a limit is satisfied up to 0. NaN where one is not known, as in the
+        whole row of an evaluation that failed.
     allowed : array of bool of shape (n,)
         Whether known constraints allow the point.
     """
@@ -85,7 +85,7 @@ class Data:
 
     @cached_property
     def merits(self) -> list[float | None]:
-        """Of each evaluation the value to be minimized; None if it failed or broke a constraint.
+        """Of each evaluation the value to be minimized; None if it failed or violated a constraint.
 
         With several objectives, minus the volume that all evaluations up to this one dominate.
         """
@@ -130,7 +130,7 @@ class Data:
     def standing(self) -> FloatArray:
         """What orders successes that are equally feasible, (n,): their value.
 
-        With several objectives it is the number of points by which one is dominated, among those that keep all
+        With several objectives it is the number of points by which one is dominated, among those that satisfy all
         constraints.
         """
         if not self.goals.has_several:
@@ -143,7 +143,7 @@ class Data:
 
     @cached_property
     def violations(self) -> FloatArray:
-        """How far each evaluation is from keeping all limits, of shape (n,): zero if it does.
+        """Distance of each evaluation from satisfying all limits, of shape (n,): zero if it does.
 
         Excesses over a limit are measured in units of their standard deviation over all evaluations; infinite at a
         point that known constraints do not allow, and for a failure.
@@ -183,7 +183,7 @@ class Data:
 
     @cached_property
     def best_row(self) -> int | None:
-        """The first of the best evaluations that keep all limits, or None: of several objectives none is best."""
+        """The first of the best evaluations that satisfy all limits; None with several objectives."""
         if self.goals.has_several or not self.feasible.any():
             return None
         return int(np.argmin(np.where(self.feasible, self.Y[:, 0], np.inf)))
@@ -225,7 +225,7 @@ class Data:
 
     @property
     def least_violating(self) -> Evaluation | None:
-        """The evaluation that comes nearest to keeping all limits, or None if none has succeeded."""
+        """The evaluation that comes closest to satisfying all limits, or None if none has succeeded."""
         rows = np.flatnonzero(self.succeeded)
         return self.evaluations[rows[np.argmin(self.violations[rows])]] if len(rows) else None
 
@@ -236,7 +236,7 @@ class Data:
 
     @property
     def ranking(self) -> IntArray:
-        """Rows of the evaluations that succeeded, the best first: those that keep all limits, by their value."""
+        """Rows of the evaluations that succeeded, the best first: those that satisfy all limits, by their value."""
         rows = np.flatnonzero(self.succeeded)
         return rows[np.lexsort([self.standing[rows], self.violations[rows]])]
 
@@ -263,21 +263,21 @@ class Data:
         return np.sort(np.concatenate([best, others[evenly]]))
 
     def margins(self, evaluation: Evaluation) -> list[Margin]:
-        """How an evaluation that succeeded stands with each limit."""
+        """A successful evaluation compared with each limit."""
         spreads = [_spread(excesses) for excesses in self.excesses[self.moving].T]
         return self.goals.margins(evaluation.x, evaluation.y or 0.0, evaluation.outputs, spreads)
 
     def described_margins(self, evaluation: Evaluation) -> list[str]:
-        """How an evaluation stands with all constraints, those on parameters last, in words."""
+        """An evaluation compared with all constraints, those on parameters last, in words."""
         return [str(margin) for margin in (*self.margins(evaluation), *self.known_margins(evaluation.x))]
 
     def known_margins(self, x: Point) -> list[Margin]:
-        """How a point stands with each side of the constraints on parameters."""
+        """A point compared with each side of the constraints on parameters."""
         return self.goals.known_margins(x, [self.evaluations[row].x for row in self.moving])
 
     @cached_property
     def moving(self) -> IntArray:
-        """Rows along which the design has moved: each was the best so far; with several objectives, the front.
+        """Rows of the evaluations that were the best so far; with several objectives, the front.
 
         All successes where these are fewer than three.
         """
@@ -294,7 +294,7 @@ def _differ(U: FloatArray, Y: FloatArray) -> bool | None:
 
 
 def _spread(values: FloatArray) -> float:
-    """How far values lie apart. A tenth is left out at each end: one at a pole must not make all others look alike."""
+    """Range of values without a tenth at each end: one value at a pole must not make all others look alike."""
     known = values[~np.isnan(values)]
     if not len(known):
         return math.nan

@@ -28,7 +28,7 @@ class Evaluation:
     reason : str or None
         Why it failed.
     seconds : float or None
-        How long it took, if that is known; it tells the people who watch, and decides nothing.
+        How long it took, if known; only for display.
     id : int or None
         Number of the proposal that it answers; None for a point that was not asked for.
     outputs : dict or None
@@ -63,7 +63,7 @@ class Evaluation:
         goals: Goals | None = None,
         sd: float | Mapping[str, float] | None = None,
     ) -> Evaluation:
-        """What a function's answer ``y`` at ``x`` means, with the standard deviation of its noise if that is known.
+        """Interpret a function's answer ``y`` at ``x``, with the standard deviation of its noise if known.
 
         Examples
         --------
@@ -93,7 +93,7 @@ class Evaluation:
         return cls(x, value, why, duration, outputs=outputs, sd=None if value is None else of_value)
 
     def under(self, goals: Goals) -> Evaluation:
-        """What the evaluation means for other goals: its value is read from all its outputs again.
+        """The evaluation under other goals: its value is computed from all its outputs again.
 
         Examples
         --------
@@ -111,19 +111,19 @@ class Evaluation:
         return replace(self, y=value, reason=None if value is not None else self.reason or why)
 
     def same_outcome(self, other: Evaluation, *, rounded: bool = False) -> bool:
-        """Whether two evaluations of a point agree, or do except for rounding; an output without a value is none."""
+        """Whether two evaluations of a point agree up to rounding; outputs without a value are ignored."""
         ours, theirs = self._numbers, other._numbers
         if not rounded:
             return ours == theirs
         return ours.keys() == theirs.keys() and all(math.isclose(ours[name], theirs[name]) for name in ours)
 
     def says_the_same(self, other: Evaluation) -> bool:
-        """Whether two evaluations of a point agree in all that is kept of them: outcome, reason and duration."""
+        """Whether two evaluations of a point agree in outcome, reason and duration."""
         return self.same_outcome(other) and (self.reason, self.seconds) == (other.reason, other.seconds)
 
     @property
     def _numbers(self) -> dict[str, float]:
-        """The value, under an empty name, and the outputs; none of what failed."""
+        """The value, under an empty name, and the outputs; empty for a failure."""
         found = {"": self.y, **(self.outputs or {})}
         return {name: number for name, number in found.items() if number is not None}
 
@@ -134,17 +134,17 @@ class Evaluation:
 
 
 def _deviations(sd: object, goals: Goals | None) -> tuple[float | None, dict[str, float | None]]:
-    """What was said of the noise: that of a value without a name, and those of outputs, as further outputs."""
+    """The given noise: that of a value without a name, and those of outputs, as further outputs."""
     if sd is None:
         return None, {}
     if goals is None or not goals.noisy:
-        raise ValueError(f"sd is for noisy evaluations, and noise is False: got {plain(sd)}")
+        raise ValueError(f"sd needs noise, which is False, got {plain(sd)}")
     objective = goals.outputs[0] if goals.outputs else None
     given = dict(sd) if isinstance(sd, Mapping) else {objective: sd}
     found: dict[str | None, float | None] = {}
     for name, value in given.items():
         if name not in (goals.outputs or (None,)):
-            raise ValueError(f"sd must be of the outputs {plain(list(goals.outputs))}, got {plain(name)}")
+            raise ValueError(f"sd must be for the outputs {plain(list(goals.outputs))}, got {plain(name)}")
         if isinstance(value, bool):
             raise ValueError(f"sd must be a standard deviation above 0, got {plain(value)}")
         found[name] = check_noise(value, "sd")
@@ -161,10 +161,10 @@ class Proposal:
         Number of the proposal in the run, from 0.
     x : tuple
     source : {"design", "criterion", "exploration", "given", "repeat"}
-        Where it comes from: the initial design; the criterion; a search for a point far from all others, when
-        no model can say more; the user; or the wish to know more of a point than one noisy evaluation tells.
+        Its origin: the initial design; the criterion; a search for a point far from all others, if no model can help;
+        the user; or the repetition of a noisy evaluation.
     trace : dict or None
-        What the model was, if there was one: see `tcgp.Optimizer`.
+        Description of the model, if there was one: see `tcgp.Optimizer`.
     fit : dict or None
         States of the models that were fitted for it: see ``tcgp.methods.surrogate.Surrogate``.
     """

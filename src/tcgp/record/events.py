@@ -1,7 +1,7 @@
-"""What can happen in a run: each event, and the JSON that a journal keeps of it.
+"""The events of a run, and their JSON in a journal.
 
-What an event does to a run is said in one place, `tcgp.record.history.History.apply`, for live runs and for those that
-are read back from a journal.
+The effect of an event is defined in one place, `tcgp.record.history.History.apply`, for live runs and for those read
+back from a journal.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SOURCES = ("design", "criterion", "exploration", "given", "repeat")
 
 
 class _Event:
-    """What an event keeps in a journal, and how it is read from there: by default its fields, under their names."""
+    """The JSON of an event, by default its fields under their names."""
 
     kind: ClassVar[str]
 
@@ -93,14 +93,14 @@ class Told(_OfEvaluation):
 
 
 class Corrected(_OfEvaluation):
-    """An evaluation that had been reported wrongly was reported anew."""
+    """An evaluation that had been reported wrongly was corrected."""
 
     kind = "correct"
 
 
 @dataclass(frozen=True)
 class Retry(_Event):
-    """An attempt at a proposal failed for a reason outside it, and was to be followed by another.
+    """An attempt at a proposal failed for an external reason, and is to be repeated.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ class SpaceChanged(_Event):
 
 @dataclass(frozen=True)
 class GoalsChanged(_Event):
-    """Something else is wanted from here on: what `tcgp.Optimizer` calls so."""
+    """The goals are changed from here on; names as in `tcgp.Optimizer`."""
 
     kind = "goals"
     objective: str | tuple[str, ...] | None
@@ -178,7 +178,7 @@ EVENTS: dict[str, Any] = {
 
 
 def event_from_json(item: Mapping[str, Any]) -> Event:
-    """The event that a line of a journal keeps; KeyError, TypeError or ValueError if it is none."""
+    """The event in a line of a journal; KeyError, TypeError or ValueError if it is invalid."""
     event: Event = EVENTS[item["event"]].from_json(item)
     return event
 

@@ -1,4 +1,4 @@
-"""A file that only grows: locked against other processes, synced, and watched for whoever else changes it."""
+"""An append-only file: locked against other processes, synced, and checked for changes by others."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class JournalInUse(JournalError):
 
 
 class JournalRescued(JournalError):
-    """A journal that was changed by someone else while it was open: it goes on in a file next to it."""
+    """A journal that was changed by someone else while it was open, and continues in a file next to it."""
 
 
 class GuardedFile:
@@ -47,8 +47,8 @@ class GuardedFile:
     A file opened a second time in the same process passes to the one who opened it last; the earlier object refuses to
     write. That makes a crashed notebook cell easy to run again.
 
-    Before each append the file is looked at. If it was replaced, deleted, or changed by anyone else, nothing more is
-    written to it: all that it should hold goes to a rescue file, and so does whatever follows.
+    The file is checked before each append. If it was replaced, deleted, or changed by anyone else, nothing more is
+    written to it: its whole content goes to a rescue file, and so do all further lines.
 
     Threads may share the object.
 
@@ -64,7 +64,7 @@ class GuardedFile:
     content : bytes
         What the file must hold, to the byte.
     is_at_work : bool
-        Whether it stays with this object if somebody opens it once more.
+        Whether it stays with this object if it is opened again.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -97,7 +97,7 @@ class GuardedFile:
         """Refuse, with a JournalError, if the file was closed or taken over."""
         if self._fd is None:
             raise JournalError(
-                f"the journal {str(self.path)!r} is no longer open here: it was closed, or opened anew; "
+                f"the journal {str(self.path)!r} is no longer open here: it was closed, or opened again; "
                 "continue it with tcgp.Optimizer.resume"
             )
 
@@ -121,14 +121,14 @@ class GuardedFile:
                 os.fsync(self._fd)
             except OSError as error:
                 self._cut()
-                words = f"the journal cannot be written ({error.strerror}), and what it holds is safe"
+                words = f"the journal cannot be written ({error.strerror}), and its contents are safe"
                 raise OSError(error.errno, words, str(self.path)) from error
             except BaseException:
                 self._cut()
                 raise
             self._content += content
             self._changed = os.fstat(self._fd).st_mtime_ns
-            # Whoever is told that it is written can rely on it: it is in the file with this name, here and now.
+            # A line reported as written can be relied on: it is in the file with this name.
             self._rescue_if_changed(b"")
 
     def cut(self, size: int) -> Path | None:
@@ -187,7 +187,7 @@ class GuardedFile:
             return False
 
     def _trouble(self) -> str:
-        """What has happened to the file, in words; nothing if it is as it must be."""
+        """What has happened to the file, in words; empty if it is unchanged."""
         assert self._fd is not None
         if not self._is_ours():
             return "was closed by someone else"
@@ -205,7 +205,7 @@ class GuardedFile:
         return "was changed by someone else"
 
     def _rescue_if_changed(self, content: bytes) -> None:
-        """If someone else changed the file, go on in a new one with all that is known, and say so by JournalRescued."""
+        """If someone else changed the file, continue in a new one with all that is known, and raise JournalRescued."""
         trouble = self._trouble()
         if not trouble:
             return
@@ -218,7 +218,7 @@ class GuardedFile:
             ):  # it is written, if only to a file without a name; the next content will ask again
                 return
             raise JournalError(
-                f"{words}, and no file could be made to rescue what it held ({error.strerror})"
+                f"{words}, and its contents could not be rescued to another file ({error.strerror})"
             ) from error
         self.close()
         self._fd, self._key, self.path, self._place = fd, _identity(os.fstat(fd)), rescue, rescue
@@ -231,7 +231,7 @@ class GuardedFile:
         )
 
     def _cut(self) -> None:
-        """Take back a line: half of one, with others after it, would be damage that no one could repair."""
+        """Take back a line: half of one, followed by others, could not be repaired."""
         assert self._fd is not None
         try:
             os.ftruncate(self._fd, len(self._content))
@@ -268,14 +268,14 @@ def _new_beside(place: Path, content: bytes, kind: str = "rescue") -> tuple[int,
 
 
 def check_not_rescued(path: str | os.PathLike[str]) -> None:
-    """Refuse to begin a journal where another one was and goes on in a rescue file: all runs would be made again."""
+    """Refuse to begin a journal in the place of one that continues in a rescue file: all runs would be repeated."""
     place = Path(path)
     rescued = list(place.parent.glob(f"{glob.escape(short_name(place.name, ROOM))}.rescue-*"))
     if rescued:
         last = max(rescued, key=lambda path: path.stat().st_mtime_ns)
         raise JournalError(
-            f"the journal {str(path)!r} is gone, and what it held is in {str(last)!r}: rename that file to go on "
-            "with it, or move it away to begin anew"
+            f"the journal {str(path)!r} is gone, and its contents are in {str(last)!r}: rename that file to continue "
+            "it, or move it away to start again"
         )
 
 

@@ -1,4 +1,4 @@
-"""The ledger of a run: what was asked and told in it, event by event, and what that means for the present space."""
+"""The ledger of a run: what was asked and told, event by event, and the resulting state for the present space."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ class Correction:
 class History:
     """Everything that happened in a run, and what is known of the present space.
 
-    `apply` is the only way in which it changes. What depends on the space and the goals (which evaluations lie inside,
-    what is pending, the best) is derived from the events, and derived anew when these change.
+    `apply` is the only way to change it. What depends on the space and the goals (which evaluations lie inside, what is
+    pending, the best) is derived from the events, and derived again when these change.
 
     Parameters
     ----------
     space : Space
     settings : Settings, optional
-        They say what is wanted of the evaluations; by default a small value.
+        They define the goals; by default small values are wanted.
 
     Attributes
     ----------
     goals : Goals
-        What is wanted of the evaluations.
+        The goals of the run.
     region : Region
         The part of the space that known constraints allow.
     proposals : list of Proposal
@@ -101,7 +101,7 @@ class History:
     # ---- events ----
 
     def settle(self, event: Event) -> Event | None:
-        """The event with what it does not say, or None if it says nothing new; ValueError if it cannot happen now."""
+        """The event, completed, or None if it contains nothing new; ValueError if it cannot happen now."""
         match event:
             case Asked(proposal):
                 if type(proposal.id) is not int or proposal.id != len(self.proposals):
@@ -275,7 +275,8 @@ class History:
     # ---- what is derived from them ----
 
     def _derive(self) -> None:
-        """Look anew at all that was asked and told: the space, the goals or what was told are others now."""
+        """Derive everything again from what was asked and told, after a change of the space, the goals or an
+        evaluation."""
         self._renew_data()
         self.evaluations: list[Evaluation] = []
         self.outside: list[Evaluation] = []
@@ -358,7 +359,7 @@ class History:
 
     @property
     def told(self) -> list[Evaluation]:
-        """All that was told, inside the space or not, in the order of the answers."""
+        """All evaluations, inside the space or not, in the order of the answers."""
         return list(self._seen)
 
     @property
@@ -387,9 +388,7 @@ class History:
             found, what = self.at(point) or self.find_near(point), f"the point {list(point)!r}"
             n = sum(found is not None and e.x == found.x for e in self._seen)
             if n > 1:
-                raise ValueError(
-                    f"{what} has {n} values: say by the number of its proposal which one to correct"
-                )
+                raise ValueError(f"{what} has {n} values: give the number of the proposal to correct")
         if found is None:
             raise ValueError(f"{what} has no value to correct: tell it")
         return found
@@ -497,7 +496,7 @@ class History:
 
     @property
     def least_violating(self) -> Evaluation | None:
-        """The evaluation that comes nearest to keeping all limits, or None if none has succeeded."""
+        """The evaluation that comes closest to satisfying all limits, or None if none has succeeded."""
         return self.data.least_violating
 
     @property

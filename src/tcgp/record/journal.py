@@ -56,7 +56,7 @@ logger = logging.getLogger("tcgp")
 
 @dataclass(frozen=True)
 class Record:
-    """What a journal says: its header, and its events with the line each stands on."""
+    """The contents of a journal: its header, and its events with their line numbers."""
 
     header: dict[str, Any]
     events: list[tuple[int, dict[str, Any]]]
@@ -66,7 +66,7 @@ class Journal:
     """An open journal, locked against other processes.
 
     A journal opened a second time in the same process passes to the one who opened it last. A journal that someone
-    else changes goes on in a rescue file next to it, a journal in its own right: see ``GuardedFile``.
+    else changes goes on in a rescue file next to it, itself a journal: see ``GuardedFile``.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ class DetachedJournal:
 
 
 def check_path(name: str, path: object) -> str | os.PathLike[str]:
-    """Refuse what is not the name of a file: an integer would be taken for a descriptor."""
+    """Refuse anything but the name of a file: an integer would be taken for a descriptor."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"{name} must be the name of a file, got {plain(path)}")
     return path
@@ -219,7 +219,7 @@ def read_journal(path: str | os.PathLike[str]) -> Record:
 
 
 def is_journal(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins as a journal does; False if it is no file or cannot be read."""
+    """Whether a file begins like a journal; False if it is not a file or cannot be read."""
     if not os.path.isfile(path):  # to look into a pipe would take from it
         return False
     try:
@@ -231,7 +231,7 @@ def is_journal(path: str | os.PathLike[str]) -> bool:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Hold Ctrl-C, and the signals that the command treats like it, back until the block is done or has failed.
+    """Delay Ctrl-C, and signals treated like it, until the block is done or has failed.
 
     An event is written to disk and then noted in memory. An interrupt in between would leave two histories, and a
     run that goes on with one of them would spoil the other.
@@ -265,7 +265,7 @@ def held_back(received: list[tuple[int, Any]]) -> Iterator[None]:
 
 
 def _deliver(received: list[tuple[int, Any]], handlers: Mapping[int, Any]) -> None:
-    """Let each interrupt have its way; of several the most special exception is raised, which says most."""
+    """Deliver the delayed interrupts; of several, the most specific exception is raised."""
     errors = []
     for number, frame in received:
         try:
@@ -291,7 +291,7 @@ def _parse(raw: bytes, path: Path) -> tuple[Record | None, int]:
             if number == len(lines) and _is_torn(line) and (number > 1 or _is_torn_header(text)):
                 break
             if number == 1 and _BEGINNING.match(text) is None:
-                raise JournalError(f"{str(path)!r} is not a journal of tcgp: choose another file")
+                raise JournalError(f"{str(path)!r} is not a tcgp journal: choose another file")
             raise JournalError(
                 f"the journal {str(path)!r} is damaged: line {number} is not a JSON object; "
                 "correct it, restore the file from a backup, or delete that line and those after it"
@@ -302,7 +302,7 @@ def _parse(raw: bytes, path: Path) -> tuple[Record | None, int]:
         return None, n_sound
     (_, header), *events = parsed
     if header.get("format") != FORMAT:
-        raise JournalError(f"{str(path)!r} is not a journal of tcgp: choose another file")
+        raise JournalError(f"{str(path)!r} is not a tcgp journal: choose another file")
     if header.get("version") != VERSION:
         raise JournalError(
             f"the journal {str(path)!r} has version {header.get('version')!r}, "
@@ -312,7 +312,7 @@ def _parse(raw: bytes, path: Path) -> tuple[Record | None, int]:
 
 
 def _loads(line: bytes) -> dict[str, Any] | None:
-    """The JSON object on a line, or None if there is none."""
+    """The JSON object on a line, or None."""
     try:
         item = json.loads(line.decode(), parse_constant=_refuse_constant, parse_int=_integer)
     except (ValueError, RecursionError):  # a hostile line may be nested too deep
@@ -328,12 +328,12 @@ def _integer(text: str) -> int:
 
 
 def _refuse_constant(name: str) -> None:
-    """JSON has no NaN and no Infinity."""
+    """Refuse NaN and Infinity, which JSON does not have."""
     raise ValueError(name)
 
 
 def _is_torn(line: bytes) -> bool:
-    """Whether a broken line is the work of a crash: it has no end, or zeros that a file system left."""
+    """Whether a broken line was left by a crash: it has no end, or zeros written by the file system."""
     return not line.endswith((b"\n", b"\r")) or b"\0" in line
 
 

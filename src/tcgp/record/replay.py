@@ -1,4 +1,4 @@
-"""Read a journal back: its events happen once more."""
+"""Read a journal back by applying its events again."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ class Campaign:
 
     @property
     def space(self) -> Space:
-        """What is searched now."""
+        """The present space."""
         return self.history.space
 
     @property
     def settings(self) -> Settings:
-        """How the run is made now."""
+        """The present settings."""
         return self.history.settings
 
 
 def read_campaign(path: str | os.PathLike[str]) -> Campaign:
-    """Read a journal without locking it, also while somebody else writes to it.
+    """Read a journal without locking it, also while another process writes to it.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How a run is made: the settings that a journal keeps."""
+"""The settings of a run, which a journal keeps."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ PER_PARAMETER = 10  # points of the paper's designs for each parameter
 
 @dataclass(frozen=True)
 class Settings:
-    """How a run is made, apart from its space and its seed; journaled, and checked on resume.
+    """Settings of a run, apart from its space and its seed; journaled, and checked on resume.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ class Settings:
         return isinstance(self.objective, tuple)
 
     def _check_objectives(self) -> None:
-        """Refuse objectives that are no names, too many, or maximized without being objectives."""
+        """Refuse objectives that are not names, too many, or maximized without being objectives."""
         given = self.objective if isinstance(self.objective, tuple) else (self.objective,)
         are_names = all(isinstance(name, str) or (name is None and not self.has_several) for name in given)
         if not are_names or (self.has_several and len(set(given)) < max(2, len(given))):
@@ -155,8 +155,9 @@ class Settings:
             )
         if len(given) > MOST_OBJECTIVES:
             raise ValueError(
-                f"objective must name at most {MOST_OBJECTIVES} outputs, got {len(given)}, of which nearly all points "
-                "are on the front; keep those that matter most, and give the others a limit in constraints, such as "
+                f"objective must name at most {MOST_OBJECTIVES} outputs, got {len(given)}, for which nearly all "
+                "points are on the front; keep those that matter most, and give the others a limit in constraints, "
+                "such as "
                 "'cost <= 100'"
             )
         if not isinstance(self.maximize, bool) and not (
@@ -192,16 +193,16 @@ class Settings:
 
     @property
     def goals_given(self) -> dict[str, Any]:
-        """The settings that may change in a run."""
+        """The settings that may change during a run."""
         return {name: getattr(self, name) for name in GOALS}
 
     def to_json(self) -> dict[str, Any]:
-        """What a journal keeps; what is not used is left out, for versions that do not know it."""
+        """The JSON of the settings; unused ones are left out, for versions that do not know them."""
         unused = {"reference": None, "noise": False}
         return {k: v for k, v in asdict(self).items() if k not in unused or v is not unused[k]}
 
     def goals(self, space: Space) -> Goals:
-        """What is wanted of the outputs."""
+        """The goals."""
         return Goals(space, self.objective, self.constraints, self.maximize, self.reference, self.noise)
 
 
@@ -229,10 +230,10 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> None:
 
 
 def check_maximizer(maximizer: str | None, known_constraints: Collection[object]) -> None:
-    """Refuse SMC among constraints on parameters."""
+    """Refuse SMC with constraints on parameters."""
     if maximizer != "multistart" and known_constraints:
         raise ValueError(
-            "maximizer must be 'multistart' with constraints on parameters, among which SMC does not search, got "
+            "maximizer must be 'multistart' with constraints on parameters, which SMC does not support, got "
             f"{maximizer!r}"
         )
 
@@ -245,13 +246,13 @@ def check_seed(name: str, value: object) -> int:
 
 
 def check_positive_integer(name: str, value: object) -> None:
-    """Refuse what is not a whole number of at least 1."""
+    """Refuse anything but a whole number of at least 1."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{name} must be a positive integer, got {plain(value)}")
 
 
 def split_constraints(constraints: object) -> tuple[tuple[str, ...], list[Any]]:
-    """Constraints that are text, which a journal keeps, and the others."""
+    """Constraints given as text, which a journal keeps, and the others."""
     items = list(constraints) if isinstance(constraints, list | tuple) else [constraints]
     return tuple(c for c in items if isinstance(c, str)), [c for c in items if not isinstance(c, str)]
 

@@ -1,6 +1,6 @@
-"""Random streams keyed by what they decide.
+"""Random streams, one for each decision.
 
-No decision draws from a running stream: that is what makes a resumed run repeat an uninterrupted one bit for bit.
+No decision draws from a running stream, so that a resumed run repeats an uninterrupted one bit for bit.
 """
 
 from __future__ import annotations

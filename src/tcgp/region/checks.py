@@ -1,4 +1,4 @@
-"""The kinds of known constraints: expressions, functions that say yes or no, and SciPy's."""
+"""The kinds of known constraints: expressions, yes-or-no functions, and SciPy's."""
 
 from __future__ import annotations
 

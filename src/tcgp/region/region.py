@@ -124,7 +124,7 @@ class Region:
         return allowed
 
     def violations(self, points: Sequence[Point]) -> FloatArray:
-        """How much each of m points violates each constraint, (m, len(labels)).
+        """Violation of each constraint at each of m points, (m, len(labels)).
 
         Zero where a constraint holds, positive where it does not, and infinite where it gives no number.
         """

@@ -1,4 +1,4 @@
-"""What a report shows: a run as plain numbers and strings, ready for JSON."""
+"""The data of a report: a run as plain numbers and strings, ready for JSON."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ FAR_OFF = (
 
 @dataclass(frozen=True)
 class State:
-    """How a run stands.
+    """State of a run.
 
     Attributes
     ----------
@@ -87,12 +87,12 @@ def report_data(
     ----------
     optimizer : Optimizer
     state : State
-        How the run stands.
+        State of the run.
     title : str
     software : str, optional
-        What began the run, if a journal says so.
+        Software that began the run, if a journal records it.
     fit : bool
-        Whether to fit a model if the optimizer has none at hand; that takes seconds.
+        Whether to fit a model if the optimizer has none, which takes seconds.
 
     Returns
     -------
@@ -213,9 +213,9 @@ def _answer(optimizer: Optimizer) -> dict[str, Any] | None:
 
 
 def calibration_sentence(diagnosis: Diagnosis, *, maximize: bool = False) -> str:
-    """What matters most of a diagnosis, in a sentence or two for people who did not write the script.
+    """The main result of a diagnosis in a sentence or two, for readers who did not write the script.
 
-    With ``maximize`` the diagnosis is of a model of the negated values, and the sentence about the values.
+    With ``maximize`` the diagnosis is about negated values, and the sentence about the values themselves.
     """
     below, low_values = ("above", "high values") if maximize else ("below", "low values")
     if diagnosis.n_below == 0 or not math.isfinite(diagnosis.kappa_gp):
@@ -224,9 +224,7 @@ def calibration_sentence(diagnosis: Diagnosis, *, maximize: bool = False) -> str
     if 1.0 / ABOUT_RIGHT <= kappa <= ABOUT_RIGHT:
         text = f"{below.capitalize()} the threshold the plain {diagnosis.gp_label} would be about right here"
     elif kappa <= 0.0:
-        text = (
-            f"The plain {diagnosis.gp_label} would be certain, wrongly, that there are no {low_values} here"
-        )
+        text = f"The plain {diagnosis.gp_label} would be wrongly certain that there are no {low_values} here"
     else:
         direction, factor = ("over", 1.0 / kappa) if kappa < 1.0 else ("under", kappa)
         text = (
@@ -234,12 +232,12 @@ def calibration_sentence(diagnosis: Diagnosis, *, maximize: bool = False) -> str
             f"by a factor of {_factor(factor)} here"
         )
         if low <= 1.0 <= high:
-            text += ", though with so few points this can be chance"
+            text += ", though with so few points this may be chance"
     if diagnosis.n_below <= 2:
         points = "one value" if diagnosis.n_below == 1 else "two values"
         text += f" (only {points} {below} it: too few to judge by)"
     if isinstance(diagnosis.law, Normal):
-        return f"{text}; the model in use is just that."
+        return f"{text}; the model in use is this GP."
     return (
         f"{text}; {diagnosis.model_label}, the model in use, gives {low_values} "
         f"{_ratio(diagnosis.kappa_model)} times the probability with which they occur."
@@ -267,7 +265,8 @@ def trust_sentence(calibration: Mapping[str, Any] | None, limits: Sequence[Mappi
         n_below, n = calibration["n_below"], calibration["n"]
         return f"Too early to say: only {n_below} of {n} values are good enough to judge by."
     what = ["good values"] * (calibration is not None) + ["satisfied limits"] * bool(judged)
-    return f"Yes: {' and '.join(what)} are about as frequent as the models expect, predicting each from the others."
+    return f"Yes: {' and '.join(what)} are about as frequent as the models expect when each value is predicted from "
+    "the others."
 
 
 def _ratio(value: float) -> str:
@@ -412,7 +411,7 @@ def current_model(optimizer: Optimizer) -> tuple[Optimizer, Model | None]:
 
 
 def _importance(outlook: Outlook) -> dict[str, Any]:
-    """Total index of each parameter for each objective and output and for keeping all limits, and three orders."""
+    """Total index of each parameter for each objective and output and for satisfying all limits, and three orders."""
     found = outlook.sensitivities()
     names = next(iter(found.of.values())).names
     ranks = [rank for rank in RANKS if rank == "objective" or LIMITS in found.of]
@@ -427,7 +426,7 @@ def _importance(outlook: Outlook) -> dict[str, Any]:
 def _slices_of_outputs(
     outlook: Outlook, optimizer: Optimizer, centre: Evaluation | None
 ) -> list[dict[str, Any]]:
-    """Mean and interval along each parameter of the outputs that are no objectives."""
+    """Mean and interval along each parameter of the outputs that are not objectives."""
     objectives = [quantity.text for quantity in optimizer.history.goals.objectives]
     return [
         {
@@ -441,7 +440,7 @@ def _slices_of_outputs(
 
 
 def _of_output(optimizer: Optimizer, model: Model, points: Sequence[Point]) -> dict[str, list[float | None]]:
-    """What the model of an output says at points."""
+    """Predictions of the model of an output at points."""
     mean, sd = model.predict_arrays(optimizer.space.encode(points))
     prediction = Prediction(mean, sd, model.law)
     low, high = prediction.interval(LEVEL)
@@ -506,10 +505,10 @@ def _heat_map(
 def _views(
     optimizer: Optimizer, model: Model, points: Sequence[Point], j: int, digits: int = 6
 ) -> dict[str, list[float | None]]:
-    """What the models say at points.
+    """Predictions of the models at points.
 
-    Of the objective, with the user's sign; EI counts only improvements that keep all limits, as the criterion does;
-    and, where there are limits, the probability of keeping them.
+    Of the objective, with the user's sign; EI counts only improvements that satisfy all limits, as the criterion does;
+    and, with limits, the probability of satisfying them.
     """
     U, best = optimizer.space.encode(points), optimizer.history.best
     prediction, sign = model.predict(U), optimizer.history.goals.objectives[j].sign

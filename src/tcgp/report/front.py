@@ -1,4 +1,4 @@
-"""What a report shows of several objectives: the front, and the growth of its volume."""
+"""Several objectives in a report: the front, and the growth of its volume."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report shows of constraints: how the best point stands with each, and what to think of its model."""
+"""Constraints in a report: the distance of the best point from each, and the quality of its model."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ __all__ = ["constraints", "known_constraints", "law_rows", "log_feasible"]
 def constraints(
     optimizer: Optimizer, shown: Evaluation | None, models: Optimizer, outlook: Outlook | None
 ) -> list[dict[str, Any]]:
-    """For each limit on outputs, how the point that is shown stands with it, and whether its model is right.
+    """For each limit on outputs, its distance from the shown point, and whether its model is right.
 
-    The models are those of the other optimizer, which may know fewer evaluations. With an outlook, what relaxing each
-    active limit of a single objective would buy.
+    The models are those of the other optimizer, which may know fewer evaluations. With an outlook, the gain from
+    relaxing each active limit of a single objective.
     """
     data, limits = optimizer.history.data, optimizer.history.goals.limits
     margins = [None] * len(limits) if shown is None else data.margins(shown)
@@ -35,7 +35,7 @@ def constraints(
     active = [j for j, margin in enumerate(margins) if margin is not None and margin.active]
     relaxed = {}
     if outlook is not None and active and not optimizer.history.goals.has_several:
-        gains = attempt("what relaxing limits buys", outlook.gains, active) or []
+        gains = attempt("the gain from relaxing limits", outlook.gains, active) or []
         relaxed = {j: {"to": rounded(to, 6), "gain": rounded(gain, 3)} for j, to, gain in gains}
     found = []
     for j, (limit, margin, column, surrogate) in enumerate(
@@ -63,7 +63,7 @@ def constraints(
 
 
 def known_constraints(optimizer: Optimizer, shown: Evaluation | None) -> list[dict[str, Any]]:
-    """For each side of the constraints on parameters, how the point that is shown stands with it."""
+    """For each side of the constraints on parameters, its distance from the shown point."""
     history = optimizer.history
     if not history.evaluations:
         return []
@@ -130,7 +130,8 @@ def _curve(model: Model, law: Law) -> dict[str, list[float | None]]:
 
 
 def log_feasible(optimizer: Optimizer, U: FloatArray) -> FloatArray | None:
-    """Logarithm of the probability that all limits are kept at points of the unit cube; None without their models."""
+    """Logarithm of the probability that all limits are satisfied at points of the unit cube; None without their
+    models."""
     data = optimizer.history.data
     limits = optimizer.surrogates[data.n_objectives :]
     models = [

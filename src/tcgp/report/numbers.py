@@ -15,7 +15,7 @@ LONGEST_TEXT = 300  # characters of a name, a choice or a reason
 
 
 def rounded(value: Any, digits: int) -> Any:
-    """A number with so many digits; None where there is no finite one, because JSON has no NaN."""
+    """A number rounded to so many digits; None if it is not finite, because JSON has no NaN."""
     if value is None or isinstance(value, int):
         return value
     return float(f"{float(value):.{digits}g}") if math.isfinite(value) else None
@@ -26,5 +26,5 @@ def attempt(what: str, compute: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return compute(*arguments)
     except Exception as error:
-        logger.info("the report goes without %s: %s: %s", what, type(error).__name__, error)
+        logger.info("the report lacks %s: %s: %s", what, type(error).__name__, error)
         return None

@@ -1,4 +1,4 @@
-"""When a report is written: at any time from a journal, and along a run without slowing or breaking it."""
+"""Write reports: at any time from a journal, and during a run without slowing or breaking it."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Reporter:
         threading.Thread(target=self._beat, name="tcgp-report", daemon=True).start()
 
     def waiting(self) -> None:
-        """Evaluations are under way, and there is time until one ends: show how the run stands."""
+        """Evaluations are in progress, and there is time until one ends: show the state of the run."""
         if self._spent <= ALLOWANCE + SHARE * (time.monotonic() - self._begun):
             self._guarded(lambda: self._write(self._running()))
 
@@ -101,7 +101,7 @@ class Reporter:
         return State(True, "running", self._n_evals, REFRESH, PATIENCE * HEARTBEAT)
 
     def _beat(self) -> None:
-        """Say now and then that the run is at work, however long an evaluation takes."""
+        """Say now and then that the run is alive, however long an evaluation takes."""
         while not self._ended.wait(HEARTBEAT):
             with self._written:
                 if not self._ended.is_set() and self.path.is_file() and may_replace(self.path, is_page):
@@ -128,14 +128,14 @@ class Reporter:
             self._spent += time.monotonic() - start
 
     def _guarded(self, action: Callable[[], object]) -> None:
-        """Do something that must not break the run; complain once."""
+        """Do something that must not break the run; warn once."""
         try:
             action()
         except Exception as error:
             level = logging.DEBUG if self._has_warned else logging.WARNING
             self._has_warned = True
             reason = f"{type(error).__name__}: {error}"
-            logger.log(level, "the report %s could not be written (%s); the run goes on", self.path, reason)
+            logger.log(level, "the report %s could not be written (%s); the run continues", self.path, reason)
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
@@ -155,7 +155,7 @@ def _check_apart(path: str | os.PathLike[str], optimizer: Optimizer) -> None:
     """Refuse a report in the place of the run's own journal."""
     journal = optimizer.journal
     if journal is not None and all(map(os.path.exists, (path, journal))) and os.path.samefile(path, journal):
-        raise JournalError(f"report must be another file than the journal, got {plain(str(path))} for both")
+        raise JournalError(f"report must not be the journal, got {plain(str(path))} for both")
 
 
 def report_from_optimizer(
@@ -221,21 +221,21 @@ def report_from_journal(
 
 
 def renew(path: str | os.PathLike[str]) -> None:
-    """Write a page again as it is, with the time of now."""
+    """Write a page again with the current time."""
     page = Path(path).read_text(encoding="utf-8")
     # In a string of the page's data these quotation marks would be escaped.
     write_atomically(path, re.sub(r'"written":[0-9.]+', f'"written":{time.time():.1f}', page, count=1))
 
 
 def _standing(refresh: float | None = None) -> State:
-    """How a run stands that nobody here drives."""
+    """State of a run that this process does not drive."""
     if refresh is None:
         return State(False, "snapshot")
     return State(True, "watched", None, refresh, PATIENCE * max(refresh, HEARTBEAT))
 
 
 def _title(path: Path) -> str:
-    """What to call a run: its file, or the campaign's directory where the file has everyone's name."""
+    """Name of a run: its file, or the campaign's directory if the file has the default name."""
     if path.name == "journal.jsonl":
         return path.absolute().parent.name.removesuffix(".tcgp")
     return path.stem

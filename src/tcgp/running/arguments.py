@@ -1,4 +1,4 @@
-"""What `minimize` is given: when to stop, and points to begin with. Refused before anything is evaluated or written."""
+"""Arguments of `minimize`: rules to stop, and first points, checked before anything is evaluated or written."""
 
 from __future__ import annotations
 
@@ -66,8 +66,7 @@ class StopRules:
         _check_max_failures(self.max_failures)
         if self.min_improvement is not None and self.patience is None and self.stop_when_share_below is None:
             raise ValueError(
-                "min_improvement needs patience or stop_when_share_below, for which it says what counts, "
-                f"got {plain(self.min_improvement)}"
+                "min_improvement needs patience or stop_when_share_below, got {plain(self.min_improvement)}"
             )
 
     def check_goals(self, goals: Goals) -> None:
@@ -91,13 +90,13 @@ class StopRules:
             raise ValueError(f"target must be {wanted}, got {plain(self.target)}")
         for name, value in self.target.items() if isinstance(self.target, Mapping) else ():
             if name not in names:
-                raise ValueError(f"target: {plain(name)} is no objective{did_you_mean(name, names)}")
+                raise ValueError(f"target: {plain(name)} is not an objective{did_you_mean(name, names)}")
             if isinstance(value, bool) or not isinstance(value, numbers.Real) or math.isnan(value):
                 raise ValueError(f"target of {name!r} must be a number, got {plain(value)}")
         if self.min_improvement is not None and goals.has_several:
             raise ValueError(
-                "min_improvement must be None with several objectives, whose volumes have no units that mean "
-                f"something, got {plain(self.min_improvement)}"
+                "min_improvement must be None with several objectives, whose volumes have no meaningful units, got "
+                "{plain(self.min_improvement)}"
             )
 
     @property
@@ -223,7 +222,7 @@ def _check_row_labels(x0: Any, y0: Any) -> None:
 
 
 def _check_outputs(values: Sequence[Any], goals: Goals) -> None:
-    """Refuse outputs among which a wanted one is nowhere: all would be taken for failures."""
+    """Refuse outputs that lack a wanted one: all would count as failures."""
     names = list(dict.fromkeys(str(name) for value in values if isinstance(value, Mapping) for name in value))
     if names and goals.objective is None:
         raise ValueError(
@@ -247,7 +246,7 @@ def _as_outputs(value: Any, goals: Goals) -> Any:
 
 
 def point_of_row(space: Space, row: Mapping[str, Any]) -> Point:
-    """The point that a row of a table means: columns go by the names of the parameters, others are left out.
+    """The point in a row of a table: columns are matched by parameter names, others are left out.
 
     A parameter that is fixed needs no column.
 
@@ -292,7 +291,7 @@ def _points_of_frame(space: Space, frame: Any) -> list[Point]:
 def _as_list(items: Any) -> Any:
     """The items of a generator, a set or a view as a list; sequences, arrays and numbers as they are.
 
-    Of a masked array as a list, too, with None for what is masked: as an array it would show what the mask hides.
+    A masked array becomes a list with None for masked items, which an array would show.
     """
     if isinstance(items, np.ma.MaskedArray):
         return items.tolist()

@@ -1,8 +1,7 @@
-"""Evaluate a function here, in processes of ours, or wherever an executor or a map takes it.
+"""Evaluate a function in this process, in worker processes, or through an executor or a map.
 
-A crew keeps a number of evaluations going: `submit` starts one, `wait` gives those that have ended. The
-result of an evaluation is an `Outcome`; an exception of the function is one, and so is the death of its
-process.
+A crew keeps a number of evaluations running: `submit` starts one, `wait` returns those that have ended. The result of
+an evaluation is an `Outcome`; so are an exception of the function and the death of its process.
 """
 
 from __future__ import annotations
@@ -47,11 +46,11 @@ LONGEST_END = 5.0  # seconds that a process may take to end before it is killed
 
 
 class WorkersError(RuntimeError):
-    """The workers cannot evaluate anything any more."""
+    """The workers can no longer evaluate anything."""
 
 
 class Terminated(KeyboardInterrupt):
-    """Somebody wants this process to end at once: it waits for nothing, as after a second Ctrl-C."""
+    """This process was asked to end at once: it waits for nothing, as after a second Ctrl-C."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +62,12 @@ class Outcome:
     value : float, dict or None
         The value, or all outputs by name.
     reason : str, dict or None
-        Why there is no value; or, by their names, why outputs have none.
+        Why there is no value; or the reasons by output.
     seconds : float or None
     exit_code : int or None
-        How a program ended; 0 also for a function that has returned. None if it was stopped, or raised an exception.
+        Exit code of a program; 0 also for a function that returned. None if it was stopped or raised an exception.
     words : str
-        The end of what a program wrote, if it gave no value.
+        The end of a program's output, if it gave no value.
     traceback : str or None
         Of the exception that a function raised.
     """
@@ -82,7 +81,7 @@ class Outcome:
 
 
 def evaluate(fun: Function, argument: Any) -> Outcome:
-    """Call the function, and turn whatever it does into an `Outcome` that can travel between processes.
+    """Call the function, and turn its result or exception into an `Outcome` that can be sent between processes.
 
     ``sys.exit`` in the function counts as a failure, like any exception, for instance one that ends a function that
     takes too long; Ctrl-C does not.
@@ -105,7 +104,7 @@ def evaluate(fun: Function, argument: Any) -> Outcome:
 
 
 def _read(answer: object) -> tuple[float | dict[str, float | None] | None, str | dict[str, str] | None]:
-    """The numbers in an answer, and why there are none. Numbers that are computed only now may raise, too."""
+    """The numbers in an answer, or why there are none. Lazy numbers may raise here, too."""
     if not isinstance(answer, Mapping):
         return interpret(answer)
     values, reasons = read_outputs(answer)  # what they mean, the goals say
@@ -113,12 +112,12 @@ def _read(answer: object) -> tuple[float | dict[str, float | None] | None, str |
 
 
 def _as_outcome(answer: object) -> Outcome:
-    """What somebody else gave for a point: the outcome of `evaluate` or, in its place, a value or None."""
+    """The outcome of a point from elsewhere: that of `evaluate` or, in its place, a value or None."""
     return answer if isinstance(answer, Outcome) else Outcome(*_read(answer))
 
 
 def _words_of(error: BaseException) -> str:
-    """An exception in words, even if it has none."""
+    """An exception in words, even if it has no message."""
     try:
         return f"{type(error).__name__}: {error}"
     except Exception:
@@ -135,35 +134,35 @@ def _traceback_of(error: BaseException) -> str:
 
 @runtime_checkable
 class Crew(Protocol):
-    """Those who evaluate."""
+    """The interface of a crew."""
 
     capacity: int
 
     def submit(self, number: int, argument: Any, attempt: int = 0) -> None:
-        """Start the evaluation with this number; a later attempt at it if an earlier one is to be forgotten."""
+        """Start the evaluation with this number, or a later attempt at it."""
 
     def wait(self, timeout: float | None) -> list[tuple[int, Outcome]]:
         """Evaluations that have ended: at least one, unless the time is up."""
 
     def close(self) -> None:
-        """End what is still running, as far as that can be done."""
+        """Stop what is still running, as far as possible."""
 
 
 @runtime_checkable
 class LeavingCrew(Crew, Protocol):
-    """A crew whose evaluations can go on without us, and be taken up by the next one."""
+    """A crew whose evaluations can continue without this process and be adopted by the next crew."""
 
     @property
     def under_way(self) -> list[int]:
         """Numbers of the evaluations that are running."""
 
     def leave(self) -> list[int]:
-        """Let what runs go on when the crew is closed; its numbers."""
+        """Let running evaluations continue when the crew is closed; return their numbers."""
 
 
 @runtime_checkable
 class AdoptingCrew(LeavingCrew, Protocol):
-    """A crew that finds again what an earlier one has left running, or what has ended since."""
+    """A crew that finds the evaluations of an earlier one again, running or ended."""
 
     def serve(self, campaign: str | None) -> None:
         """Recognize only the evaluations of this campaign."""
@@ -175,17 +174,17 @@ class AdoptingCrew(LeavingCrew, Protocol):
 def crew_for(
     workers: Any, fun: Function, n_parallel: int | None = None, timeout: float | None = None
 ) -> Crew:
-    """The crew that ``workers`` means.
+    """Make the crew that ``workers`` describes.
 
     Parameters
     ----------
     workers : int, executor, callable or Crew
-        1 for evaluations here, one after the other; n for n processes; an object with ``submit`` in the
-        manner of `concurrent.futures.Executor`; a callable in the manner of `map`, given batches; or a crew, which
-        knows itself what to evaluate.
+        1 for evaluations in this process, one after the other; n for n processes; an object with ``submit`` like
+        `concurrent.futures.Executor`; a callable like `map`, which is given batches; or a crew, which already has its
+        function.
     fun : callable
     n_parallel : int, optional
-        How many evaluations to keep going; by default as many as the workers are, where they say.
+        Number of parallel evaluations; by default the number of workers, if known.
     timeout : float, optional
         Seconds after which an evaluation fails and its process is killed: for an integer, where 1 is a process too.
 
@@ -225,8 +224,8 @@ def _check_timeout(timeout: object, workers: object) -> None:
         raise ValueError(f"timeout must be a positive number of seconds or None, got {plain(timeout)}")
     if not isinstance(workers, numbers.Integral):
         raise ValueError(
-            f"timeout needs processes of our own, workers=n with an integer n, got workers={plain(workers)}: an "
-            "executor or a map cannot be made to give up an evaluation, and a program has a timeout of its own"
+            f"timeout needs worker processes, workers=n with an integer n, got workers={plain(workers)}: an "
+            "executor or a map cannot cancel an evaluation, and a program has its own timeout"
         )
 
 
@@ -272,7 +271,7 @@ class Batches:
         return ended
 
     def _evaluate(self) -> None:
-        """Evaluate what waits, and keep the outcomes up to an error of the map or an interrupt."""
+        """Evaluate the waiting points, and keep the outcomes up to an error of the map or an interrupt."""
         numbers, arguments = zip(*self._waiting, strict=True)
         self._waiting.clear()
         outcomes: list[Outcome] = []
@@ -323,7 +322,7 @@ class Executor:
         if self._broken is not None and not self._ended:
             if isinstance(self._broken, WorkersError):
                 raise self._broken
-            raise _refusal("gave up its work", self._broken) from self._broken
+            raise _refusal("cancelled its work", self._broken) from self._broken
         ended, self._ended = self._ended, []
         return ended
 
@@ -347,12 +346,12 @@ class Executor:
                 self._collect(*self._done.get_nowait())
 
     def _collect(self, number: int, future: Any) -> None:
-        """Keep the outcome of an evaluation; nothing if the executor gave it up, which says nothing about the point."""
+        """Keep the outcome of an evaluation, unless the executor cancelled it, which says nothing about the point."""
         del self._futures[number]
         try:
             outcome = _as_outcome(future.result())
         except (concurrent.futures.BrokenExecutor, concurrent.futures.CancelledError, WorkersError) as error:
-            # The death of one process breaks a pool and all its futures, whosever fault it was.
+            # The death of one process breaks a pool and all its futures, whichever of them caused it.
             self._broken = error
             return
         except Exception as error:
@@ -361,15 +360,15 @@ class Executor:
 
 
 def _refusal(what: str, error: Exception) -> WorkersError:
-    """What an executor did, and why."""
+    """An error of an executor, with its cause."""
     hint = ""
     if isinstance(error, concurrent.futures.BrokenExecutor):
-        hint = " (workers=n, with processes of our own, survives the death of one)"
+        hint = " (workers=n, with processes of tcgp's own, survives the death of one)"
     return WorkersError(f"the executor {what}: {type(error).__name__}: {error}{hint}")
 
 
 class Processes:
-    """Evaluations in our own processes. One that dies takes only its evaluation with it, and is replaced.
+    """Evaluations in worker processes. One that dies is replaced, and only its evaluation fails.
 
     With a timeout, so is one whose evaluation does not end in time.
     """
@@ -437,7 +436,7 @@ class Processes:
             self._ended.append((number, outcome))
 
     def _patience(self, timeout: float | None) -> float | None:
-        """How long to wait for an evaluation: until the time is up, or that of one of them."""
+        """How long to wait for an evaluation: until the timeout of the call, or of one of them."""
         if self._timeout is None or not self._busy:
             return timeout
         first = min(self._begun[number] for number in self._busy) + self._timeout - time.monotonic()
@@ -460,7 +459,7 @@ class Processes:
         self._replace(worker)
 
     def _replace(self, worker: _Worker) -> None:
-        """End a process, and have another take its place."""
+        """End a process and replace it."""
         worker.end()
         another = _Worker(self._fun)
         another.expect_ready()
@@ -468,10 +467,10 @@ class Processes:
 
 
 class _Worker:
-    """A process that evaluates what it is sent, until it is sent nothing."""
+    """A process that evaluates the points it receives, until it receives None."""
 
     def __init__(self, fun: Function) -> None:
-        # The platform's default way to start processes: where that is fork, any function will do.
+        # The platform's default start method: with fork, any function can be used.
         context = multiprocessing.get_context()
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_work, args=(fun, theirs))
@@ -528,7 +527,7 @@ def _work(fun: Function, connection: Any) -> None:
 
 
 def count_workers(workers: Any, n_parallel: int | None = None) -> int:
-    """How many evaluations go on at once: for a pool that does not say, the number of cores."""
+    """Number of parallel evaluations: for a pool that does not say, the number of cores."""
     if isinstance(workers, numbers.Integral):
         return int(workers)
     if isinstance(workers, Crew):

@@ -156,15 +156,15 @@ def minimize(
         DataFrame are matched by name; other columns are ignored.
     y0 : float, list of floats, pandas.Series or pandas.DataFrame, optional
         Values at ``x0``, or outputs in the columns of a DataFrame; these points do not count towards ``n_evals``. If
-        both are of pandas and have row labels, these must be equal.
+        both are pandas objects with row labels, the labels must be equal.
     rng : int, numpy.random.Generator or None
         Source of all randomness.
     callback : callable, optional
         Called as ``callback(result)`` after each evaluation; returning True or raising StopIteration ends the run.
     workers : int, executor, callable or crew
-        Who evaluates: 1 means here, n means n processes; or an object with ``submit`` (any
+        Workers: 1 means this process, n means n processes; or an object with ``submit`` (any
         `concurrent.futures` executor, a Dask client, an MPI pool), or a callable like `map`, which is given
-        batches; or a crew such as `tcgp.programs.ProgramCrew`, which is closed in the end.
+        batches; or a crew such as `tcgp.programs.ProgramCrew`, which is closed at the end.
     journal : str or os.PathLike, optional
         File that keeps every evaluation. If it exists, the run it records is continued; the bounds may have changed,
         see `Optimizer.change_space`.
@@ -176,7 +176,7 @@ def minimize(
     max_time : float, optional
         Stop after this many seconds; an evaluation in this process is not interrupted.
     patience : int, optional
-        Stop once this many points in a row that a model chose have brought no improvement.
+        Stop once this many points in a row chosen by a model have brought no improvement.
     min_improvement : float, optional
         What counts as an improvement, in the units of the value: for ``patience`` and ``stop_when_share_below``, by
         default any.
@@ -187,9 +187,9 @@ def minimize(
     n_parallel : int, optional
         Number of parallel evaluations with an executor or a map; by default its number of workers.
     report : str or os.PathLike, optional
-        HTML file in which the run can be watched: written again as the run goes on, for any browser.
+        HTML file to watch the run in a browser, updated during the run.
     retries : mapping, optional
-        Failures that are not the fault of the point, and are tried again: ``{"times": 3, "delay": 300.0, "messages":
+        Failures that are not the fault of the point and are retried: ``{"times": 3, "delay": 300.0, "messages":
         ["no licence"]}``, or with ``"exit_codes"`` for programs. ``delay`` is in seconds. Each is journaled.
     timeout : float, optional
         Seconds after which an evaluation fails and its process is killed. For ``workers=n``, processes of our own; with
@@ -201,8 +201,7 @@ def minimize(
         Whether evaluations scatter: False, True (how much is learned), the standard deviation, or a mapping from
         outputs to these; see `tcgp.Optimizer`. ``fun`` may return the output ``"mass_sd"`` beside ``"mass"``.
     confirm : int
-        With ``noise``: spend this many evaluations, the last ones, on points that have been evaluated, where one more
-        tells most about which is the best.
+        With ``noise``: spend the last evaluations, this many, on repeats that tell most about which point is the best.
 
     Returns
     -------
@@ -217,10 +216,10 @@ def minimize(
 
     Notes
     -----
-    If the first three evaluations all fail in one way (an exception of one type, one exit code, no value), something is
-    likely to be wrong with the function and not with the points, and the run stops. It can be continued from its
-    journal, and stops again as long as all fail in this way. ``max_failures`` says how many may fail instead. A
-    function that returns several values at first, or outputs none of which is the objective, stops it at once.
+    If the first three evaluations all fail in the same way (an exception of one type, one exit code, no value),
+    something is likely to be wrong with the function and not with the points, and the run stops. It can be continued
+    from its journal, and stops again while all fail in this way. ``max_failures`` says how many may fail instead.
+    A function that returns several values at first, or outputs none of which is the objective, stops it at once.
 
     Examples
     --------
@@ -291,7 +290,7 @@ def minimize(
 
 
 def _result(loop: _Loop) -> Result:
-    """Go through the loop, and make the result; an interrupt waits until it is made, or all would be lost."""
+    """Run the loop and make the result; an interrupt waits until it is made, so that nothing is lost."""
     interrupts: list[tuple[int, Any]] = []
     try:
         status, stopped = _run(loop)
@@ -311,7 +310,7 @@ def _result(loop: _Loop) -> Result:
         status = Status.INTERRUPTED
     message = stopped
     if not result.success and loop.optimizer.history.least_violating is not None:
-        nearest = "" if result.x is None else ": x is the one that comes nearest to it"
+        nearest = "" if result.x is None else ": x is the one that comes closest"
         message += f"; no evaluation satisfies all constraints{nearest}"
     elif status == Status.FAILURES and not result.success:  # the reason is given already
         message += "; no evaluation succeeded"
@@ -339,9 +338,9 @@ class _Loop:
     outcomes : deque
         Outcomes of evaluations, not yet reported.
     resting : dict
-        When to try again what failed for a reason outside the point, by number.
+        When to try evaluations again that failed for an external reason, by number.
     stuck : (Status, str) or None
-        Why it makes no sense to go on: evaluations fail whatever their point.
+        Why it makes no sense to continue: evaluations fail at every point.
     exhausted : str
         Why there is no other point.
     """
@@ -364,7 +363,7 @@ class _Loop:
         self._end = math.inf if rules.max_time is None else time.monotonic() + rules.max_time
 
     def close(self) -> None:
-        """End what still runs, tell those who watch, and release the journal."""
+        """Stop running evaluations, update the displays, and release the journal."""
         try:
             self.crew.close()
         finally:
@@ -393,7 +392,7 @@ class _Loop:
                 return Status.TIME
 
     def _adopt(self) -> None:
-        """Take up what an earlier process has left running or what has ended since, before any rule to stop applies."""
+        """Adopt evaluations of an earlier process, running or ended, before any rule to stop applies."""
         crew, history = self.crew, self.optimizer.history
         if not isinstance(crew, AdoptingCrew):
             return
@@ -406,7 +405,7 @@ class _Loop:
         self.collect(0.0)
 
     def collect(self, timeout: float | None) -> None:
-        """Wait for what ends, and tell it."""
+        """Wait for evaluations to end, and tell them."""
         if self.points:
             self.outcomes.extend(self.crew.wait(timeout))
         self.tell_all()
@@ -426,7 +425,7 @@ class _Loop:
             if again is not None:
                 self.optimizer.note_retry(number, evaluation.reason, outcome.seconds)
                 self.resting[number] = time.monotonic() + again.delay
-                logger.warning("run %d is tried again in %g s: %s", number, again.delay, evaluation.reason)
+                logger.warning("run %d is retried in %g s: %s", number, again.delay, evaluation.reason)
             else:
                 # Of two repeats of a point under way at a time, it says which one has ended.
                 noisy = self.optimizer.history.goals.noisy
@@ -446,7 +445,7 @@ class _Loop:
         self._missing.update(reasons)
 
     def _learn(self, number: int, outcome: Outcome, reason: str) -> None:
-        """Keep what a failure says about the function rather than about its point."""
+        """Note a failure that says something about the function rather than about its point."""
         is_unread = outcome.exit_code == 0 and NOT_FINITE not in reason
         if is_unread:
             self._unread.add(number)
@@ -461,7 +460,7 @@ class _Loop:
             self._raised.add(kind)
 
     def _give_up_on_all(self, n: int, outcome: Outcome, reason: str, is_unread: bool) -> None:
-        """See whether the first evaluations, which all failed in one way, are reason to stop."""
+        """Check whether the first evaluations all failed in the same way, which is a reason to stop."""
         no_objective = isinstance(outcome.value, Mapping) and self.optimizer.history.goals.objective is None
         if is_unread and (no_objective or reason.startswith(SEVERAL_VALUES)):
             self.stuck = Status.UNREAD, f"{MESSAGES[Status.UNREAD]}: {reason}"
@@ -471,16 +470,16 @@ class _Loop:
                 ended = f"the first {n} evaluations ended normally, without a value"
                 self.stuck = Status.UNREAD, f"{MESSAGES[Status.UNREAD]}: {ended}: {way}"
             else:
-                self.stuck = Status.FAILURES, f"the first {n} evaluations all failed in one way: {way}"
+                self.stuck = Status.FAILURES, f"the first {n} evaluations all failed in the same way: {way}"
 
     def _is_alike(self, evaluation: Evaluation, reason: str, is_unread: bool) -> bool:
-        """Whether an evaluation, perhaps of an earlier process, failed in the way that a reason begins with."""
+        """Whether an evaluation, perhaps of an earlier process, failed for a reason with this beginning."""
         if is_unread and evaluation.id in self._unread:
             return True
         return evaluation.failed and str(evaluation.reason).partition(":")[0] == reason.partition(":")[0]
 
     def _hopeless(self) -> Status | None:
-        """Whether it makes no sense to go on."""
+        """Whether it makes no sense to continue."""
         if self.stuck is not None:
             return self.stuck[0]
         asked = [e for e in self.optimizer.history.evaluations if e.id is not None]
@@ -488,12 +487,12 @@ class _Loop:
         return None if allowed else Status.FAILURES
 
     def _evaluation(self, number: int, outcome: Outcome) -> Evaluation:
-        """What an outcome means for the goals of the run."""
+        """Interpret an outcome by the goals of the run."""
         goals = self.optimizer.history.goals
         return Evaluation.of(self.points[number], outcome.value, outcome.reason, outcome.seconds, goals)
 
     def _retries_for(self, number: int, outcome: Outcome) -> Retries | None:
-        """How to try a point again, if it failed for a reason outside it and has attempts left."""
+        """The rule for trying a point again, if it failed for an external reason and has attempts left."""
         retries = self._retries
         history = self.optimizer.history
         if retries is None or number not in history.pending or history.n_retries(number) >= retries.times:
@@ -520,7 +519,7 @@ class _Loop:
         return None
 
     def _submit(self, number: int) -> None:
-        """Hand a point to the crew."""
+        """Submit a point to the crew."""
         argument = self.optimizer.space.as_argument(self.points[number])
         attempt = self.optimizer.history.n_retries(number)
         if attempt:
@@ -529,7 +528,7 @@ class _Loop:
             self.crew.submit(number, argument)
 
     def _try_again(self) -> None:
-        """Start anew what has rested long enough."""
+        """Restart evaluations whose delay is over."""
         for number in [n for n, due in self.resting.items() if due <= time.monotonic()]:
             self._submit(number)
             del self.resting[number]
@@ -545,7 +544,7 @@ class _Loop:
 
 
 def _run(loop: _Loop) -> tuple[Status, str]:
-    """Go through the loop to its end; if an error ends it, tell the evaluations that have ended."""
+    """Run the loop to its end; if an error ends it, tell the evaluations that have ended."""
     try:
         return _run_to_its_end(loop)
     except KeyboardInterrupt:  # one more, while the first was handled
@@ -561,7 +560,7 @@ def _run(loop: _Loop) -> tuple[Status, str]:
 
 
 def _run_to_its_end(loop: _Loop) -> tuple[Status, str]:
-    """Go through the loop, and see to what is under way at its end: why it stopped, as a status and a message."""
+    """Run the loop and deal with evaluations in progress at its end; return its status and message."""
     detail = ""
     left: list[int] = []
     try:
@@ -584,13 +583,13 @@ def _run_to_its_end(loop: _Loop) -> tuple[Status, str]:
 def _ending(loop: _Loop, status: Status, detail: str, left: list[int]) -> str:
     """Why the run stopped, in words."""
     if left:
-        detail += f"; programs that go on, for the next start to adopt: {_listed(left)}"
+        detail += f"; programs still running, adopted by the next start: {_listed(left)}"
     if status == Status.FAILURES and loop.stuck is None:
         failed = [e for e in loop.optimizer.history.evaluations if e.failed]
         detail = f": {len(failed)}, the last one because: {failed[-1].reason}{detail}"
     given_up = set(loop.points) - set(left) - set(loop.resting)
     if given_up:
-        detail += f"; evaluations under way and given up: {len(given_up)}"
+        detail += f"; evaluations in progress, abandoned: {len(given_up)}"
     values = {name: plain(value) for name, value in vars(loop.rules).items()}
     message = MESSAGES[status].format(**values, by=loop.rules.by, exhausted=loop.exhausted)
     if loop.stuck is not None and loop.stuck[0] == status:
@@ -599,13 +598,13 @@ def _ending(loop: _Loop, status: Status, detail: str, left: list[int]) -> str:
 
 
 def _drain(loop: _Loop, why: str) -> list[int]:
-    """Start nothing new and wait for programs under way; the numbers of those that an interrupt leaves running."""
+    """Start nothing new and wait for running programs; return the numbers of those that an interrupt leaves running."""
     crew = loop.crew
     if not isinstance(crew, LeavingCrew) or not crew.under_way:
         return []
     try:
         logger.warning(
-            "%s: nothing new is started; waiting for what is under way: %s (another interrupt leaves it running)",
+            "%s: no new runs are started; waiting for those in progress: %s (another interrupt leaves them running)",
             why,
             _listed(crew.under_way),
         )
@@ -619,7 +618,7 @@ def _drain(loop: _Loop, why: str) -> list[int]:
 
 
 def _leave(loop: _Loop, why: str) -> list[int]:
-    """Let programs go on without us, if there is a journal by which they can be found again; their numbers."""
+    """Leave programs running, if there is a journal by which they can be found again; return their numbers."""
     if not isinstance(loop.crew, LeavingCrew) or loop.optimizer.journal is None:
         return []
     left = loop.crew.leave()
@@ -634,7 +633,7 @@ def _listed(numbers: list[int]) -> str:
 
 
 class _Watchers:
-    """Those who look on: the user's callback, which may ask to stop, the progress line, and the report."""
+    """The observers: the user's callback, which may ask to stop, the progress line, and the report."""
 
     def __init__(
         self,
@@ -658,7 +657,7 @@ class _Watchers:
                 self._show_progress()
 
     def look(self) -> None:
-        """Show what there is after an evaluation."""
+        """Show the state after an evaluation."""
         self._show_progress()
         if self._callback is not None and not self.asked_to_stop:
             result = self._optimizer.result()
@@ -681,7 +680,7 @@ class _Watchers:
             self._line.show(history.n_done, best, len(history.data.failures), left)
 
     def wait(self) -> None:
-        """Evaluations are under way, and there is time until one ends."""
+        """Evaluations are in progress, and there is time until one ends."""
         if self._reporter is not None:
             self._reporter.waiting()
 
@@ -721,7 +720,7 @@ def _without_share(optimizer: Optimizer, rules: StopRules) -> bool:
 
 
 def _is_stalled(optimizer: Optimizer, rules: StopRules) -> bool:
-    """Whether the best value has not improved for as long as patience lasts."""
+    """Whether the best value has not improved for ``patience`` evaluations."""
     if rules.patience is None:
         return False
     models = optimizer.smoothed

@@ -1,4 +1,4 @@
-"""Where a run begins: with a new optimizer, or with the one that its journal records."""
+"""Open a run: with a new optimizer, or with the one that its journal records."""
 
 from __future__ import annotations
 
@@ -43,14 +43,15 @@ def start_or_resume(
 
 
 def take_goals(optimizer: Optimizer, wanted: Settings) -> None:
-    """Go on with other goals than those of the journal; JournalError if that cannot be."""
+    """Continue with other goals than those of the journal; JournalError if that is impossible."""
     try:
         optimizer.take_goals(wanted)
     except JournalError:
         raise
     except ValueError as error:
         raise JournalError(
-            f"the journal {str(optimizer.journal)!r} cannot go on with other goals: {error}; choose another file, or "
+            f"the journal {str(optimizer.journal)!r} cannot be continued with other goals: {error}; choose another "
+            "file, or "
             "the same goals"
         ) from error
 
@@ -62,7 +63,7 @@ def _check_same_problem(
     rng: RandomState,
     journal: str | os.PathLike[str],
 ) -> None:
-    """Refuse a journal whose parameters, method or seed are others; what was not asked for is not compared."""
+    """Refuse a journal with other parameters, method or seed; arguments that were not given are not compared."""
     pairs: list[tuple[str, Any, Any]] = []
     if not _same_parameters(optimizer, space):
         pairs.append(("bounds", optimizer.space, space))
@@ -73,7 +74,8 @@ def _check_same_problem(
     for name, theirs, ours in pairs:
         if ours is not None and theirs != ours:
             raise JournalError(
-                f"the journal {str(journal)!r} is of another run: its {name} is {plain(theirs)}, not {plain(ours)}; "
+                f"the journal {str(journal)!r} belongs to another run: its {name} is {plain(theirs)}, not "
+                f"{plain(ours)}; "
                 "choose another file, or the same arguments"
             )
 

@@ -1,4 +1,4 @@
-"""How long the rest of a run will take."""
+"""Estimate the remaining time of a run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def seconds_left(history: History, n_evals: int, capacity: int) -> float | None:
     n_evals : int
         The budget.
     capacity : int
-        Number of evaluations at a time.
+        Number of parallel evaluations.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A line on standard error that says how far a run has come."""
+"""A progress line on standard error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SECONDS_BETWEEN_LINES = 10.0  # where the line cannot be rewritten
 
 
 def progress_of(total: int, without_best: str, first_line: str) -> ProgressLine | NotebookBar:
-    """What shows the progress of a run, below a first line: in a notebook a bar of tqdm, if that is installed."""
+    """The progress display of a run, below a first line: in a notebook a tqdm bar, if that is installed."""
     line = ProgressLine(total, without_best=without_best)
     line.say(first_line)
     if "ipykernel" in sys.modules:
@@ -24,14 +24,14 @@ def progress_of(total: int, without_best: str, first_line: str) -> ProgressLine 
 
 
 class NotebookBar:
-    """A bar of tqdm below a notebook's cell: the same words as the line's.
+    """A tqdm bar below a notebook cell, with the same words as the line.
 
     Parameters
     ----------
     total : int
-        Number of evaluations to come to.
+        Total number of evaluations.
     without_best : str
-        What to say as long as there is no best value.
+        Text shown while there is no best value.
     """
 
     def __init__(self, total: int, without_best: str = "no value yet") -> None:
@@ -46,21 +46,21 @@ class NotebookBar:
         self._bar.update(done - self._bar.n)
 
     def close(self) -> None:
-        """Leave the bar as it stands."""
+        """Leave the bar as it is."""
         self._bar.close()
 
 
 class ProgressLine:
-    """A bar that rewrites itself on a terminal, and now and then a line elsewhere.
+    """A bar that is rewritten on a terminal; elsewhere, an occasional line.
 
     Parameters
     ----------
     total : int
-        Number of evaluations to come to.
+        Total number of evaluations.
     stream : file, optional
         Standard error by default. If it is closed, the line is not shown, and the run goes on.
     without_best : str
-        What to say as long as there is no best value.
+        Text shown while there is no best value.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class ProgressLine:
         self._write(text + "\n")
 
     def close(self) -> None:
-        """Leave the line as it stands and go on below it."""
+        """Leave the line as it is and continue below it."""
         if self._length:
             self._write("\n")
 

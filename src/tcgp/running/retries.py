@@ -1,4 +1,4 @@
-"""Failures that are not the fault of the point, and are worth another attempt."""
+"""Failures that are not the fault of the point and are retried."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Retries"]
 
 @dataclass(frozen=True)
 class Retries:
-    """Which failures are tried again, how often, and after how long.
+    """Which failures are retried, how often, and after which delay.
 
     Parameters
     ----------
@@ -25,10 +25,10 @@ class Retries:
     delay : float
         Seconds before each of them.
     exit_codes : sequence of int
-        Exit codes of a program that are tried again.
+        Exit codes of a program that are retried.
     messages : sequence of str
-        Texts that are tried again where the reason of a failure has them, or the end of what a program wrote to its
-        standard error or output; upper and lower case are the same.
+        Texts that mark failures to retry, in the reason or at the end of a program's standard error or output; case is
+        ignored.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class Retries:
 
 
 def _check_list(name: str, items: Any, kind: type, words: str) -> None:
-    """Refuse what is not a list of such items."""
+    """Refuse anything but a list of such items."""
     is_list = isinstance(items, Sequence) and not isinstance(items, str)
     if not is_list or not all(isinstance(item, kind) and not isinstance(item, bool) for item in items):
         raise ValueError(f"{name} of retries must be a list of {words}, got {plain(items)}")

@@ -1,4 +1,4 @@
-"""Rules that end a run before its budget is spent, from what the history says."""
+"""Rules that end a run before its budget is spent, computed from the history."""
 
 from __future__ import annotations
 

@@ -253,7 +253,7 @@ def _occurrence_verdict(kappa: float, bounds: tuple[float, float]) -> str:
     if 1.0 / _CLOSE_TO_ONE <= kappa <= _CLOSE_TO_ONE:
         return "about right"
     if kappa <= 0.0:
-        return "certain, wrongly, that there are no low values"
+        return "wrongly certain that there are no low values"
     factor = f"by a factor {_ratio(max(kappa, 1.0 / kappa))}"
     verdict = (
         f"overconfident about the absence of low values, {factor}"
@@ -261,7 +261,7 @@ def _occurrence_verdict(kappa: float, bounds: tuple[float, float]) -> str:
         else f"underconfident, it expects low values more often than they occur, {factor}"
     )
     by_chance = bounds[0] <= 1.0 <= bounds[1]
-    return f"{verdict}, though with so few points this can be chance" if by_chance else verdict
+    return f"{verdict}, though with so few points this may be chance" if by_chance else verdict
 
 
 def _ratio(value: float) -> str:

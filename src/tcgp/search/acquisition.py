@@ -89,13 +89,13 @@ REPEAT = 0.05
 
 @dataclass(frozen=True)
 class Models:
-    """The models of an iteration, one for each quantity; a limit of which nothing is known has none.
+    """The models of an iteration, one for each quantity; a limit without data has none.
 
     Attributes
     ----------
     objectives, limits : tuples of Model
     data : Data
-        What is known, with predictions in the place of noisy values.
+        The data, with predictions in place of noisy values.
     cautious : Data
         The same with these one standard deviation worse.
     """
@@ -107,7 +107,7 @@ class Models:
 
     @classmethod
     def of(cls, data: Data, models: Sequence[Model | None]) -> Models:
-        """The models of the quantities, in their order, and what they say of the data."""
+        """The models of the quantities, in order, and their predictions at the data."""
         n = data.n_objectives
         if not any(model is not None and model.noise for model in models):
             data = data.without_repeats
@@ -128,14 +128,14 @@ class Models:
     def best_row(self) -> int | None:
         """The best evaluation; with noise the one that is best with some certainty.
 
-        None if none keeps all limits, or if there are several objectives.
+        None if none satisfies all limits, or if there are several objectives.
         """
         row = self.cautious.best_row
         return self.data.best_row if row is None else row
 
     @property
     def best(self) -> float | None:
-        """Its value, as far as it is known: what a new one must be below to be an improvement."""
+        """Its value, as far as it is known: the level that an improvement must beat."""
         return None if self.best_row is None else float(self.data.Y[self.best_row, 0])
 
     @property
@@ -225,7 +225,7 @@ class Acquisition:
         data = self.data
         n, rows = int(data.succeeded.sum()), data.sample(MOST_DATA)
         if len(rows) == MOST_DATA < n and not self._has_said_part:
-            logger.warning("models are fitted to %d of the %d values from here on", len(rows), n)
+            logger.warning("from here on, models are fitted to %d of the %d values", len(rows), n)
             self._has_said_part = True
         n_pending = len(self.history.pending)
         n_points = len(data.evaluations) + n_pending
@@ -333,20 +333,20 @@ class Acquisition:
         return trust_region(data.U, data.merits, self.settings.n_initial or 0, stays=stays)
 
     def _weight_of_limits(self, models: Models) -> float:
-        """The power of the probability that limits are kept: above 1 in a drought, which is told once."""
+        """The power of the probability that limits are satisfied: above 1 in a drought, with one warning."""
         chances = misses(self.history, models.data)
         weight = weight_of_limits(chances)
         if weight > 1.0 and not self._has_said_drought:
             logger.warning(
-                "the last %d points broke a limit, though the models gave them chances of %.0f to %.0f %%: until one "
-                "keeps all limits, the search stays near good points and weighs limits more",
+                "the last %d points violated a limit, though the models gave them chances of %.0f to %.0f %%: until "
+                "one satisfies all limits, the search stays near good points and weighs limits more",
                 *(len(chances), 100.0 * min(chances), 100.0 * max(chances)),
             )
         self._has_said_drought = weight > 1.0
         return weight
 
     def trace(self, models: Models, x: Point) -> dict[str, Any]:
-        """What the models were that chose ``x``: see `tcgp.Optimizer`."""
+        """Description of the models that chose ``x``: see `tcgp.Optimizer`."""
         model, best, u = models.objective, models.best, self.space.encode([x])
         numbers = {
             "n": len(self.history.evaluations),
@@ -367,8 +367,9 @@ class Acquisition:
     def share_below(self, models: Models, improvement: float) -> float | None:
         """Predicted share of the space where the value is below the best by more than ``improvement``.
 
-        The mean of the probability over a fixed sample, by the law of the model; limits on outputs must be kept, too.
-        None if there is no best value. With several objectives it is the share that no point of the front dominates.
+        The mean of the probability over a fixed sample, by the law of the model; limits on outputs must be satisfied,
+        too. None if there is no best value. With several objectives it is the share that no point of the front
+        dominates.
         """
         if not models.has_feasible:
             return None
@@ -456,7 +457,8 @@ class Acquisition:
         return np.where(np.isnan(given), np.maximum(reference, data.reference), given)
 
     def criterion(self, models: Models) -> Criterion:
-        """The criterion of the models, weighed by the chance that limits are kept and that evaluations succeed."""
+        """The criterion of the models, weighted by the chance that limits are satisfied and that evaluations
+        succeed."""
         model = models.objective
         U, y = models.data.successes
         criterion: Criterion | None = None
@@ -548,7 +550,7 @@ class Acquisition:
 
 
 def _expected(models: Models, U: FloatArray) -> FloatArray:
-    """Predicted objectives at those of the points that are predicted to keep all limits, (k, m)."""
+    """Predicted objectives at those of the points that are predicted to satisfy all limits, (k, m)."""
     for limit in models.limits:
         U = U[limit.predict_arrays(U)[0] <= 0.0]
     return np.column_stack([model.predict_arrays(U)[0] for model in models.objectives])
@@ -595,13 +597,13 @@ def _log_improvement(model: Model, best: float) -> LogExpectedImprovement | LogA
 
 
 def _finite_or_none(value: Any) -> Any:
-    """A plain number, or None where there is no finite one: JSON has no NaN."""
+    """A plain number, or None if it is not finite: JSON has no NaN."""
     if value is None or isinstance(value, int):
         return value
     return float(value) if math.isfinite(value) else None
 
 
 def _standard_deviation(y: FloatArray) -> float:
-    """Standard deviation of values that may be as large as floats are."""
+    """Standard deviation of values that may be near the largest float."""
     largest = np.abs(y).max() or 1.0
     return float(largest * np.std(y / largest))

@@ -16,8 +16,8 @@ def initial_design(kind: str, n: int, dim: int, rng: np.random.Generator) -> Flo
     Parameters
     ----------
     kind : {"uniform", "lhs", "sobol", "centre"}
-        Independent uniform points; a random Latin hypercube; the Sobol' sequence with a random shift; the centre of
-        the cube, where people put what they know, followed by such a sequence.
+        Independent uniform points; a random Latin hypercube; the Sobol' sequence with a random shift; the centre of the
+        cube, where users often put a known design, followed by such a sequence.
     n, dim : int
     rng : numpy.random.Generator
 

@@ -1,4 +1,4 @@
-"""Drought: points that break limits, one after another, though the models gave them good chances."""
+"""Drought: a series of points that violate limits, though the models gave them good chances."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LARGEST = 100.0
 
 
 def misses(history: History, data: Data) -> list[float]:
-    """Chances that the models gave the latest points they chose to keep all limits, the last first, up to one that did.
+    """Predicted chances of the latest chosen points to satisfy all limits, the last first, up to one that did.
 
     Evaluations that failed, and points that no model chose, say nothing about the models.
 
@@ -41,7 +41,7 @@ def misses(history: History, data: Data) -> list[float]:
 
 
 def weight_of_limits(chances: Sequence[float]) -> float:
-    """The power of the probability of keeping limits that would have expected these misses.
+    """The power of the probability of satisfying limits that would have expected these misses.
 
     It is 1 unless the misses refute the models. The power w is such that the chances to the power of w, which are those
     that the models should have given, add up to one half.

@@ -58,10 +58,10 @@ class Proposer:
         self._left_out: set[Point] = set()  # points of the user of which that was said
 
     def say_left_out(self, x: Point) -> None:
-        """Say that a point of the user is not evaluated, if it is not known itself but has a neighbour that is."""
+        """Warn if a point of the user is not evaluated because a known point is too close."""
         if not self.history.is_known(x):
             logger.warning(
-                "the point %s is left out: one that is known differs from it by less than %g of the range of each "
+                "the point %s is left out: a known point differs from it by less than %g of the range of each "
                 "parameter",
                 plain(list(x)),
                 SAME_POINT,
@@ -75,11 +75,11 @@ class Proposer:
         return Acquisition(self.settings, self.history, self.streams, self.region)
 
     def continue_from(self, other: Proposer) -> None:
-        """Take over what another proposer, of another space, was asked for."""
+        """Continue from another proposer, of another space."""
         self.improvement = other.improvement
 
     def forget_models(self) -> None:
-        """Start afresh from the history: its data are others now."""
+        """Start afresh from the history, whose data have changed."""
         self.__dict__.pop("acquisition", None)
 
     def propose(self, *, repeat: bool = False) -> Proposal:
@@ -113,7 +113,7 @@ class Proposer:
         return single_threaded(self._from_criterion)(number, repeat)
 
     def _due_repeat(self) -> Point | None:
-        """The best point, to be evaluated again where noise is to be learned and repeats say too little of it.
+        """The best point, to be repeated if noise is learned and there are too few repeats.
 
         With several objectives it is the middle one of the front.
 
@@ -186,7 +186,7 @@ class Proposer:
         return Proposal(number, x, source, trace, fit)
 
     def _look_for_noise(self) -> None:
-        """Say once if the values of a run look noisy, though they are taken to be exact."""
+        """Warn once if the values of a run look noisy, though they are taken to be exact."""
         data = self.history.data
         U, y = data.successes
         if self._next_look is None:
@@ -203,7 +203,7 @@ class Proposer:
             self._next_look = MOST_LOOKED_AT + 1
             logger.warning(
                 "the values look noisy, with a standard deviation of about %.2g, and are taken to be exact: evaluate "
-                "the best point again, %s; if it gives another value, go on with noise=True and the same journal",
+                "the best point again, %s; if it gives another value, continue with noise=True and the same journal",
                 noise,
                 describe_point(self.space, data.best.x),
             )
@@ -222,7 +222,7 @@ class Proposer:
             raise SpaceExhausted(
                 "every point of the space has been evaluated or is pending"
                 if math.isfinite(self.space.size)
-                else "no other point is left: all that are allowed differ from those evaluated by less than "
+                else "no point is left: all allowed points differ from evaluated ones by less than "
                 f"{SAME_POINT:g} of the ranges"
             )
         if len(history):

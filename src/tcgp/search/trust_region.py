@@ -35,11 +35,11 @@ def trust_region(
     points : iterable of arrays of shape (d,)
         All evaluations in the unit cube, in order.
     values : sequence of float or None
-        Their values; None for one that failed or broke a limit.
+        Their values; None for one that failed or violated a limit.
     n_design : int
-        How many of them are no steps: those of the design.
+        How many of them belong to the design and are not steps.
     stays : bool
-        Whether to look nowhere but near the best point.
+        Whether to look only near the best point.
 
     Returns
     -------

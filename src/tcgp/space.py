@@ -830,10 +830,10 @@ def described_kinds(space: Space) -> str:
     >>> from tcgp import Integer, Space
     >>> from tcgp.space import described_kinds
     >>> described_kinds(Space({"x": (0, 5), "n": Integer(1, 8), "alloy": "steel"}))
-    'x: real from 0 to 5, n: integer from 1 to 8, alloy: fixed'
+    'x: real from 0 to 5; n: integer from 1 to 8; alloy: fixed'
     """
     parts = zip(parameter_names(space), space.dimensions, strict=True)
-    kinds = ", ".join(f"{name}: {_described_kind(dimension)}" for name, dimension in parts)
+    kinds = "; ".join(f"{name}: {_described_kind(dimension)}" for name, dimension in parts)
     return printable(shorten(kinds, 1000))
 
 

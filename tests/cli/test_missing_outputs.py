@@ -24,7 +24,7 @@ def test_an_output_that_no_goal_names_is_missed(tmp_path, capsys):
     assert main(["minimize", str(path), "--try"]) == 1
     shown = capsys.readouterr()
     assert r"gbw = standard output has nothing that matches the pattern 'gbw = (\S+)'" in shown.out
-    assert "there is no value of the output 'gbw': correct in" in shown.err
+    assert "no value was found for the output 'gbw': correct its place in" in shown.err
     assert main(["minimize", str(path), "--no-plots", "--quiet"]) == 0
     shown = capsys.readouterr()
     assert shown.err.count("no value of the output 'gbw'") == 1

@@ -465,7 +465,7 @@ class _Loop:
         if is_unread and (no_objective or reason.startswith(SEVERAL_VALUES)):
             self.stuck = Status.UNREAD, f"{MESSAGES[Status.UNREAD]}: {reason}"
         elif n >= N_ALIKE and self.rules.max_failures is None:
-            way = f"{reason}; max_failures says how many may fail"
+            way = f"{reason}; to allow more failures, set max_failures"
             if is_unread:
                 ended = f"the first {n} evaluations ended normally, without a value"
                 self.stuck = Status.UNREAD, f"{MESSAGES[Status.UNREAD]}: {ended}: {way}"

@@ -418,7 +418,7 @@
       const box = { left: 64, right: width - 12, top: 24, bottom: height - 42 };
       const x = linear(0, Math.max(N + 1, D.state.n_evals || 0), box.left, box.right, width / 110), y = linear(0, 1.04, box.bottom, box.top, 3);
       x.ticks = x.ticks.filter(Number.isInteger);
-      frame(svg, box, x, y, { xlabel: "evaluations", ylabel: "volume dominated by the front, as a share of the present one" });
+      frame(svg, box, x, y, { xlabel: "evaluations", ylabel: "volume dominated, as a share of the present one" });
       draw(svg, "path", { d: path(F.volume.map((_, i) => i + 1), F.volume, x, y, true), class: "line m" });
     }
     legend(section, [[disc("point front"), "front"], [disc("point design"), "initial design or given"], [disc("point"), "chosen by the model"], ...(limited ? [[rhomb("point infeasible"), "violates a constraint"]] : []), [asterisk, "chosen point"]]);

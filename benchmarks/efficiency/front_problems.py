@@ -2,20 +2,25 @@
 
 Most are those of BoTorch's test functions, with its reference points. Kursawe's function, RE21 (a truss of four bars)
 and RE31 (a truss of two) are written out here, after Tanabe and Ishibuchi, "An easy-to-use real-world multi-objective
-optimization problem suite", Applied Soft Computing 89 (2020). All objectives are minimized, and a limit is kept up to
-0. In ``disc-brake`` the number of friction surfaces is an integer, as where it comes from. In ``vessel``, a pressure
-vessel of least cost and largest volume, the walls are multiples of 1/16 inch.
+optimization problem suite", Applied Soft Computing 89 (2020). ``biobj-F-D`` is function F of COCO's bbob-biobj with D
+parameters and COCO's own indicator. All objectives are minimized, and a limit is kept up to 0. In ``disc-brake`` the
+number of friction surfaces is an integer, as where it comes from. In ``vessel``, a pressure vessel of least cost and
+largest volume, the walls are multiples of 1/16 inch.
 """
 
 from __future__ import annotations
 
 import math
+import re
+import shutil
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-__all__ = ["TUNING", "VALIDATION", "VOLUMES", "Problem", "get"]
+__all__ = ["BIOBJ", "TUNING", "VALIDATION", "VOLUMES", "Problem", "get"]
 
 TUNING = ("branin-currin", "zdt1-5", "dtlz2-5", "re21")
 VALIDATION = (
@@ -35,11 +40,14 @@ VALIDATION = (
     "osy",
 )
 
+BIOBJ = tuple(f"biobj-{function}-{dim}" for dim in (2, 5, 10) for function in range(1, 56, 6))
+
 # Where BoTorch's reference points lie so far out that every front has nearly the whole volume.
 CLOSER = {"zdt1": (1.1, 1.1), "zdt2": (1.1, 1.1), "zdt3": (1.1, 1.1), "dtlz7": (0.95, 4.2)}
 
-# Volumes of whole fronts that are known: by BoTorch, and by integration of f2 over f1.
+# Volumes of whole fronts that are known: by BoTorch, by integration of f2 over f1, and as the unit of COCO's shares.
 VOLUMES = {
+    **dict.fromkeys(BIOBJ, 1.0),
     "branin-currin": 59.36011874867746,
     "zdt1-5": 1.1**2 - 1.0 / 3.0,
     "zdt2-6": 1.1**2 - 2.0 / 3.0,
@@ -60,6 +68,8 @@ class Problem:
         Up to where volumes count.
     integers : tuple of int
         Parameters that take integers.
+    volumes : callable, optional
+        From the number of evaluations made to the volumes after each, where the problem itself knows them.
     """
 
     fun: Callable[[np.ndarray], np.ndarray]
@@ -67,6 +77,7 @@ class Problem:
     reference: np.ndarray
     n_limits: int = 0
     integers: tuple[int, ...] = ()
+    volumes: Callable[[int], np.ndarray] | None = None
 
     @property
     def dim(self) -> int:
@@ -75,6 +86,8 @@ class Problem:
 
 def get(name: str) -> Problem:
     """The problem of this name."""
+    if name.startswith("biobj"):
+        return _biobj(*map(int, name.split("-")[1:]))
     own = {"kursawe": _kursawe, "re21": _re21, "re31": _re31, "vessel": _vessel}
     return own[name]() if name in own else _of_botorch(name)
 
@@ -112,6 +125,35 @@ def _of_botorch(name: str) -> Problem:
     bounds, integers = made.bounds.T.numpy(), (3,) if kind == "disc-brake" else ()
     reference = CLOSER.get(kind, made._ref_point)
     return Problem(fun, bounds, np.array(reference, dtype=float), n_limits, integers)
+
+
+def _biobj(function: int, dim: int) -> Problem:
+    """A problem of COCO, whose observer is asked for the share of the volume of the best known front.
+
+    While no point is better than the nadir point, it is negative: a distance. It is logged after some evaluations only,
+    among them 5 d, 10 d and 20 d.
+    """
+    import cocoex
+
+    suite = cocoex.Suite("bbob-biobj", "", f"dimensions:{dim} function_indices:{function} instance_indices:1")
+    problem, folder = next(iter(suite)), tempfile.mkdtemp()
+    bounds = np.column_stack([problem.lower_bounds, problem.upper_bounds])
+
+    def fun(x: np.ndarray, suite: object = suite) -> np.ndarray:  # a problem does not outlive its suite
+        if not problem.evaluations:
+            problem.observe_with(cocoex.Observer("bbob-biobj", f"outer_folder: {folder} result_folder: runs"))
+        return np.array(problem(x))
+
+    def volumes(n: int) -> np.ndarray:
+        problem.free()
+        (log,) = Path(folder).rglob("*_hyp.tdat")
+        (whole,) = re.findall(r"reference value = (\S+)", log.read_text())
+        places, differences = np.loadtxt(log, comments="%", ndmin=2).T
+        shutil.rmtree(folder)
+        shares = 1.0 - differences / float(whole)
+        return shares[np.searchsorted(places, np.arange(1, n + 1), side="right") - 1]
+
+    return Problem(fun, bounds, problem.largest_fvalues_of_interest, volumes=volumes)
 
 
 def _kursawe() -> Problem:

@@ -52,6 +52,7 @@ VOLUMES = {
     "zdt1-5": 1.1**2 - 1.0 / 3.0,
     "zdt2-6": 1.1**2 - 2.0 / 3.0,
     "dtlz2-5": 1.1**2 - math.pi / 4.0,
+    "c2dtlz2-4": 0.3996406303723544,
 }
 
 
@@ -114,13 +115,14 @@ def _of_botorch(name: str) -> Problem:
         "osy": lambda: functions.OSY(),
     }[kind]().double()
     n_limits = getattr(made, "num_constraints", 0)
+    sign = 1.0 if kind == "welded-beam" else -1.0  # BoTorch's slacks of the beam are excesses, as in pymoo
 
     def fun(x: np.ndarray) -> np.ndarray:
         X = torch.tensor(x, dtype=torch.double)[None]
         with torch.no_grad():
             values = made.evaluate_true(X)[0].numpy()
             slacks = made.evaluate_slack_true(X)[0].numpy() if n_limits else np.empty(0)
-        return np.concatenate([values, -slacks])
+        return np.concatenate([values, sign * slacks])
 
     bounds, integers = made.bounds.T.numpy(), (3,) if kind == "disc-brake" else ()
     reference = CLOSER.get(kind, made._ref_point)

@@ -12,7 +12,8 @@ they know nothing of the problem's reference point:
 - ``optuna``: `GPSampler` for deterministic objectives; ``nsga2``: `NSGAIISampler`.
 - ``botorch``: 2 (d + 1) Sobol' points, then `SingleTaskGP` and `qLogExpectedHypervolumeImprovement`, as in BoTorch's
   tutorial: with the problem's reference point. One that `infer_reference_point` finds in the data is useless as long as
-  a few points make up the front: on DTLZ2 the run stays at its first design. Not for integers.
+  a few points make up the front: on DTLZ2 the run stays at its first design. Likelihoods are computed by
+  quick_botorch.py. Not for integers.
 
 Runs have 20 d evaluations unless ``--budget`` says how many for each parameter, and at most 100. They are kept as in
 runs.py, with the volume in the place of the gap, in results/fronts.csv; a run that is there already is not repeated.
@@ -41,6 +42,7 @@ import numpy as np
 from scipy.stats import wilcoxon
 
 import front_problems
+import quick_botorch
 from front_problems import Problem
 from runs import LEVEL, Key, Run, append, load
 from tcgp.front import hypervolume, non_dominated
@@ -129,7 +131,7 @@ def botorch(record: Recorder, problem: Problem, seed: int) -> None:
     from botorch.sampling import SobolQMCNormalSampler
     from botorch.utils.multi_objective.box_decompositions.non_dominated import FastNondominatedPartitioning
     from botorch.utils.sampling import draw_sobol_samples
-    from gpytorch.mlls import SumMarginalLogLikelihood
+    from gpytorch.mlls import ExactMarginalLogLikelihood
 
     torch.set_num_threads(1)
     torch.manual_seed(seed)
@@ -142,8 +144,10 @@ def botorch(record: Recorder, problem: Problem, seed: int) -> None:
     Y = -torch.tensor(np.array([record.at(u) for u in X.numpy()]))
     while True:
         models = [SingleTaskGP(X, y[:, None], outcome_transform=Standardize(1)) for y in Y.T]
+        for one in models:
+            mll = ExactMarginalLogLikelihood(one.likelihood, one)
+            fit_gpytorch_mll(mll, closure=quick_botorch.loss(mll))
         model = ModelListGP(*models)
-        fit_gpytorch_mll(SumMarginalLogLikelihood(model.likelihood, model))
         feasible = (Y[:, m:] >= 0.0).all(dim=1)
         criterion = qLogExpectedHypervolumeImprovement(
             model,

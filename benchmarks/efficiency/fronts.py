@@ -230,9 +230,8 @@ def volumes(names: Sequence[str], store: Path) -> None:
     from pymoo.core.problem import ElementwiseProblem
     from pymoo.optimize import minimize
 
-    known = {**(json.loads(VOLUMES.read_text()) if VOLUMES.exists() else {}), **front_problems.VOLUMES}
-    VOLUMES.write_text(json.dumps(known, indent=1) + "\n")
-    for name in (name for name in names if name not in known):
+    known = json.loads(VOLUMES.read_text()) if VOLUMES.exists() else {}
+    for name in (name for name in names if name not in front_problems.VOLUMES):
         problem = front_problems.get(name)
         m, integers = len(problem.reference), list(problem.integers)
 

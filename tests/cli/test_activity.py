@@ -32,13 +32,13 @@ def test_status_says_who_is_at_work(tmp_path, capsys):
         found = facts(capsys, place)
         assert (found["at_work"], found["programs"], found["n_told"]) == (True, [0, 1], 0)
     assert main(["status", str(path)]) == 0
-    assert "state        a process is at work on it; last news 2" in capsys.readouterr().out
+    assert "state        a process is working on it; last change 2" in capsys.readouterr().out
 
     process.kill()
     process.communicate()
     assert main(["status", str(path)]) == 0
     shown = capsys.readouterr().out
-    assert "state        no process is at work on it; last news 2" in shown
+    assert "state        no process is working on it; last change 2" in shown
     assert "still running, adopted by the next tcgp minimize: 0, 1" in shown
 
     (tmp_path / "go").touch()

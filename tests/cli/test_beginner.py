@@ -94,7 +94,7 @@ def test_all_that_can_go_wrong_wastes_nothing(tmp_path, capsys):
     # A kill by force: the simulation goes on, and the next start takes it up.
     assert beginner.minimizes_until("0010", lambda process, _: process.kill()) == -signal.SIGKILL
     assert main(["status", str(beginner.spec)]) == 0
-    assert "no process is at work on it" in capsys.readouterr().out
+    assert "no process is working on it" in capsys.readouterr().out
 
     # Old results come along. One of them was typed wrongly, and would be the best: it is corrected.
     old = tmp_path / "old.csv"

@@ -77,7 +77,7 @@ class _Activity:
 
     def __str__(self) -> str:
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.last_news))
-        words = ("a" if self.at_work else "no") + f" process is at work on it; last news {when}"
+        words = ("a" if self.at_work else "no") + f" process is working on it; last change {when}"
         if self.programs and not self.at_work:
             runs = ", ".join(map(str, self.programs))
             words += f"; still running, adopted by the next tcgp minimize: {runs}"

@@ -65,8 +65,8 @@ timeout = "10m"                 # for each run, in seconds or as text: "30s", "1
 # confirm = 5                   # with noise: the last 5 runs are repeats of the leading points
 # max_failures = 10             # stop after more failures than this; 0.5 for half of all runs, from the tenth on
 
-# For a program with several outputs: the one to minimize, and the constraints. A constraint on an output is learned
-during the run; no run violates a constraint on parameters alone.
+# For a program with several outputs: the one to minimize, and the constraints. A constraint on an output is
+# learned during the run; no run violates a constraint on parameters alone.
 # objective = "mass"            # an output that [outputs] below lists; "maximize" may name it instead
                                 # or an expression, "mass + 3 * cost"; or a list of two to four for a front of
                                 # compromises: objective = ["mass", "cost"], maximize = ["life"]

@@ -324,3 +324,41 @@ def test_a_space_of_fixed_values_alone_is_a_mistake() -> None:
         TypeError, match=r"a \(low, high\) pair for each parameter that is not fixed, got \[0, 1\]"
     ):
         Space([0, 1])
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        Space([(0.3, 7.1), (-2.0, 2.0), Real(1e-3, 50.0, log=True), Real(0.0, 1.0, step=0.1)]),
+        Space([Real(choices=[1.0, 2.2, 4.7, 10.0], log=True), Real(0.1, 10.0, log=True, step=0.3)]),
+        Space([Integer(-3, 9), Integer(2, 40, step=3), Integer(1, 3000, log=True), Integer(4, 4)]),
+        Space(
+            [
+                Categorical(list("abcd")),
+                Categorical([True, False]),
+                Categorical([1]),
+                Categorical(list("abc"), ordered=True),
+            ]
+        ),
+        Space(
+            [
+                Categorical(list("xyz"), ordered=True),
+                Categorical([f"n{i}" for i in range(70)]),
+                "fixed",
+                (0, 1),
+            ]
+        ),
+    ],
+)
+def test_codes_of_many_points_are_those_of_each(space: Space) -> None:
+    rng = np.random.default_rng(0)
+    codes, shares = rng.random((300, space.dim)), rng.random((300, len(space)))
+    codes[:3], shares[:3] = [[0.0], [1.0], [0.5]], [[0.0], [1.0], [0.5]]
+    nearest = space.nearest(codes)
+    np.testing.assert_array_equal(nearest, space.encode(space.decode(codes)))
+    at_shares = space.at_shares(shares)
+    assert space.decode(at_shares) == space.from_unit(shares)
+    real = space.real_coordinates
+    np.testing.assert_array_equal(at_shares[:, ~real], space.nearest(at_shares)[:, ~real])
+    assert len(space.distinct(np.concatenate([codes, codes]))) == len(np.unique(nearest, axis=0))
+    assert space.nearest(codes[:0]).shape == (0, space.dim)

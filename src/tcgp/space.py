@@ -95,6 +95,19 @@ class _Parameter:
         """Value below or at which lies the share ``u`` of the range."""
         return self.at(min(max(math.floor(u * self.size), 0), int(self.size) - 1))
 
+    def nearest(self, codes: FloatArray) -> FloatArray:
+        """Codes of the values at codes, (m, width): those that `encode` gives to what `decode` makes of them."""
+        cells = np.minimum(np.floor(codes * self.size), self.size - 1.0)
+        return np.asarray((np.maximum(cells, 0.0) + 0.5) / self.size)
+
+    def at_shares(self, shares: FloatArray) -> FloatArray:
+        """Codes, (m, width), at shares of the range, (m,)."""
+        return shares[:, None] if self.continuous else self.nearest(shares[:, None][:, : self.width])
+
+    def _nearest_one_by_one(self, codes: FloatArray) -> FloatArray:
+        """As `nearest`; logarithms of NumPy round otherwise than those of single numbers."""
+        return np.array([self.encode(self.decode(code)) for code in codes.tolist()]).reshape(codes.shape)
+
     def values(self) -> Iterator[Value]:
         """All values, in order; a ValueError if there are infinitely many."""
         if self.continuous:
@@ -255,6 +268,16 @@ class Real(_Parameter):
         x = min(max(x, self.low), self.high)
         return x if self.continuous else self.at(self.place(x))
 
+    def nearest(self, codes: FloatArray) -> FloatArray:
+        """Codes of the values at codes, (m, 1)."""
+        if self.log or self.choices is not None:
+            return self._nearest_one_by_one(codes)
+        if self.step is not None:
+            return super().nearest(codes)
+        x = np.clip((1.0 - codes) * self.low + codes * self.high, self.low, self.high)
+        x = np.where(codes <= 0.0, self.low, np.where(codes >= 1.0, self.high, x))
+        return np.clip((x - self.low) / (self.high - self.low), 0.0, 1.0)
+
     def to_json(self) -> dict[str, Any]:
         """Description that `Space.from_json` reads."""
         description = {"type": "real", "low": self.low, "high": self.high, "log": self.log}
@@ -359,6 +382,10 @@ class Integer(_Parameter):
         if not self.log:
             return int(super().quantile(u))
         return self.at(self.place(round(math.exp(self._log_low + u * (self._log_high - self._log_low)))))
+
+    def nearest(self, codes: FloatArray) -> FloatArray:
+        """Codes of the values at codes, (m, width)."""
+        return self._nearest_one_by_one(codes) if self.log else super().nearest(codes)
 
     def to_json(self) -> dict[str, Any]:
         """Description that `Space.from_json` reads."""
@@ -499,6 +526,22 @@ class Categorical(_Parameter):
         if self.ordered or not self.width:
             return super().decode(code)
         return self.at(int(self.places(np.array([code]))[0]))
+
+    def nearest(self, codes: FloatArray) -> FloatArray:
+        """Codes of the choices nearest to codes, (m, width)."""
+        if self.ordered or not self.width:
+            return super().nearest(codes)
+        return self._codes_at(self.places(codes))
+
+    def at_shares(self, shares: FloatArray) -> FloatArray:
+        """Codes, (m, width), at shares of the list of choices, (m,)."""
+        n = len(self.choices)
+        return super().at_shares(shares) if self.ordered else self._codes_at(np.minimum(shares * n, n - 1))
+
+    def _codes_at(self, places: ArrayLike) -> FloatArray:
+        """Codes of the choices at places in the list."""
+        index = np.asarray(places).astype(np.intp)
+        return self.codes[index] if self.width > 1 else index[:, None][:, : self.width].astype(np.float64)
 
     def neighbours(self, value: Value) -> list[Value]:
         """All other choices; of ordered ones those one place away and at doubling distances."""
@@ -679,7 +722,8 @@ class Space:
 
     def nearest(self, codes: FloatArray) -> FloatArray:
         """Codes of the points nearest to codes, (m, dim)."""
-        return self.encode(self.decode(codes))
+        parts = zip(self.dimensions, self._slices, strict=True)
+        return np.hstack([dimension.nearest(codes[:, part]) for dimension, part in parts])
 
     def distinct(self, codes: FloatArray) -> FloatArray:
         """The codes without those of a point that comes before, in order."""
@@ -687,9 +731,7 @@ class Space:
 
     def at_shares(self, shares: FloatArray) -> FloatArray:
         """Codes, (m, dim), at shares of each parameter's range, (m, len(space)): see `from_unit`."""
-        codes = self.encode(self.from_unit(shares))
-        codes[:, self.real_coordinates] = shares[:, [d.continuous for d in self.dimensions]]
-        return codes
+        return np.hstack([dimension.at_shares(shares[:, i]) for i, dimension in enumerate(self.dimensions)])
 
     def from_unit(self, shares: ArrayLike) -> list[Point]:
         """Points at given shares of each parameter's range: uniform shares give uniform points.

@@ -758,11 +758,12 @@ class Space:
     def neighbours(self, code: FloatArray) -> FloatArray:
         """Codes, (m, dim), that differ from a code in one integer or categorical parameter."""
         point, real = self.decode(code[None])[0], self.real_coordinates
-        codes = self.encode(
+        others = [
             [*point[:i], value, *point[i + 1 :]]
             for i, dimension in enumerate(self.dimensions)
             for value in dimension.neighbours(point[i])
-        )
+        ]
+        codes = self.encode(others)
         codes[:, real] = code[real]
         return codes
 

@@ -48,7 +48,7 @@ def test_a_wrong_key_stops_after_three_runs_and_costs_none(workers, tmp_path, fo
     assert "has no key 'design.costs'; did you mean 'design.cost'?" in shown.out
     assert "standard output of run" in shown.err
     assert 'ends with the line \'{"design": {"cost": ' in shown.err
-    assert "give the same command again" in shown.err
+    assert "repeat the command: it reads the value from the finished runs" in shown.err
 
     spec_with(tmp_path, "design.cost", budget=12)
     assert main(["minimize", str(path), "--no-plots", "--workers", workers]) == 0

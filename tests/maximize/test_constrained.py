@@ -129,7 +129,7 @@ def test_the_search_is_as_good_as_looking_everywhere(recorded: type, name: str) 
 def test_integers_are_exchanged_along_a_limit(recorded: type) -> None:
     space = Space({"n": Integer(1, 40), "m": Integer(1, 40), "k": Integer(0, 30)})
     region = Region(space, ["n + m + k <= 40", "n * m >= 20"])
-    assert region.points is None
+    assert region.codes is None
     everywhere = [list(x) for x in itertools.product(range(1, 41), range(1, 41), range(31))]
     codes = space.encode([x for x, good in zip(everywhere, region.allows(everywhere), strict=True) if good])
     for seed in range(3):

@@ -147,7 +147,7 @@ def test_calibration_is_the_leave_one_out_scores(method: str) -> None:
         (0.0021, (0.001, 0.01), "overconfident by a factor of 480 here"),
         (4.0, (2.0, 6.0), "underconfident by a factor of 4.0 here"),
         (1.1, (0.5, 2.0), "about right here"),
-        (0.0, (0.0, 0.0), "certain, wrongly"),
+        (0.0, (0.0, 0.0), "wrongly certain"),
     ],
 )
 def test_sentence_says_how_wrong_the_plain_gp_would_be(

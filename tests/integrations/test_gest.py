@@ -30,6 +30,9 @@ def _vocs(**changes):
     return VOCS(**{**given, **changes})
 
 
+SEVERAL = _vocs(objectives={"f": "MINIMIZE", "c": "MAXIMIZE"}, constraints={"c": ["LESS_THAN", 0.9]})
+
+
 def _evaluate(point):
     """A bowl whose minimum, at (0.3, 5), the constraint x1 >= 0.5 excludes."""
     return {"f": (point["x1"] - 0.3) ** 2 + (point["x2"] / 10.0 - 0.5) ** 2, "c": point["x1"]}
@@ -252,38 +255,45 @@ def _quenches(point):
 
 def test_several_objectives_inside_xopt():
     xopt = pytest.importorskip("xopt", reason="needs Xopt: pip install xopt")
-    vocs = _vocs(objectives={"f": "MINIMIZE", "c": "MAXIMIZE"}, constraints={"c": ["LESS_THAN", 0.9]})
     run = xopt.Xopt(
-        generator=TailCalibratedGenerator(vocs, rng=0), evaluator=xopt.Evaluator(function=_evaluate)
+        generator=TailCalibratedGenerator(SEVERAL, rng=0), evaluator=xopt.Evaluator(function=_evaluate)
     )
     for _ in range(12):
         run.step()
-    front = run.generator.optimizer.result().front
+    _check_front(run.generator)
+
+
+def _check_front(generator):
+    front = generator.optimizer.result().front
     assert len(front) >= 4
     assert all(point.outputs["c"] <= 0.9 for point in front)
 
 
-def test_runs_inside_libensemble(tmp_path, monkeypatch):
-    pytest.importorskip("libensemble", reason="needs libEnsemble: pip install libensemble")
+def _ensemble(generator, vocs, n):
+    """What libEnsemble records of n evaluations."""
     from libensemble import Ensemble
     from libensemble.alloc_funcs.start_only_persistent import only_persistent_gens
     from libensemble.specs import AllocSpecs, ExitCriteria, GenSpecs, LibeSpecs, SimSpecs
 
+    ensemble = Ensemble(
+        libE_specs=LibeSpecs(comms="threads", nworkers=2, gen_on_manager=True, disable_log_files=True),
+        gen_specs=GenSpecs(generator=generator, vocs=vocs, batch_size=2, initial_batch_size=4),
+        sim_specs=SimSpecs(simulator=_quenches, vocs=vocs),
+        alloc_specs=AllocSpecs(alloc_f=only_persistent_gens),
+        exit_criteria=ExitCriteria(sim_max=n),
+    )
+    history, _, flag = ensemble.run()
+    assert flag == 0
+    return history[history["sim_ended"]]
+
+
+def test_runs_inside_libensemble(tmp_path, monkeypatch):
+    pytest.importorskip("libensemble", reason="needs libEnsemble: pip install libensemble")
     monkeypatch.chdir(tmp_path)
 
     def session(n):
         generator = TailCalibratedGenerator(_vocs(), rng=0, journal=tmp_path / "run.jsonl")
-        ensemble = Ensemble(
-            libE_specs=LibeSpecs(comms="threads", nworkers=2, gen_on_manager=True, disable_log_files=True),
-            gen_specs=GenSpecs(generator=generator, vocs=_vocs(), batch_size=2, initial_batch_size=4),
-            sim_specs=SimSpecs(simulator=_quenches, vocs=_vocs()),
-            alloc_specs=AllocSpecs(alloc_f=only_persistent_gens),
-            exit_criteria=ExitCriteria(sim_max=n),
-        )
-        history, _, flag = ensemble.run()
-        assert flag == 0
-        ended = history[history["sim_ended"]]
-        return {(row["x1"], row["x2"]) for row in ended}
+        return {(row["x1"], row["x2"]) for row in _ensemble(generator, _vocs(), n)}
 
     points = session(10) | session(8)
     told = tcgp.Optimizer.read(tmp_path / "run.jsonl").evaluations
@@ -293,8 +303,17 @@ def test_runs_inside_libensemble(tmp_path, monkeypatch):
     assert all(e.id is not None for e in told)  # each answers a suggestion
 
 
-def test_runs_inside_optimas(tmp_path, monkeypatch):
-    pytest.importorskip("optimas", reason="needs optimas: pip install optimas")
+def test_several_objectives_inside_libensemble(tmp_path, monkeypatch):
+    pytest.importorskip("libensemble", reason="needs libEnsemble: pip install libensemble")
+    monkeypatch.chdir(tmp_path)
+    vocs = _vocs(objectives=SEVERAL.objectives, constraints={})  # libEnsemble takes each output once
+    generator = TailCalibratedGenerator(vocs, rng=0)
+    _ensemble(generator, vocs, 14)
+    assert len(generator.optimizer.result().front) >= 4
+
+
+def _explore(generator, vocs, n, folder):
+    """Let optimas make n evaluations."""
     from optimas.evaluators import FunctionEvaluator
     from optimas.explorations import Exploration
     from optimas.generators import ExternalGenerator
@@ -303,18 +322,23 @@ def test_runs_inside_optimas(tmp_path, monkeypatch):
         for name, value in _quenches(inputs).items():
             outputs[name] = value
 
+    Exploration(
+        generator=ExternalGenerator(ext_gen=generator, vocs=vocs),
+        evaluator=FunctionEvaluator(function=evaluate),
+        max_evals=n,
+        sim_workers=2,
+        libe_comms="threads",
+        exploration_dir_path=folder,
+    ).run()
+
+
+def test_runs_inside_optimas(tmp_path, monkeypatch):
+    pytest.importorskip("optimas", reason="needs optimas: pip install optimas")
+
     def session(n, folder):
         generator = TailCalibratedGenerator(_vocs(), rng=0, journal=tmp_path / "run.jsonl")
-        exploration = Exploration(
-            # optimas passes objectives and observables on: it has no constraints.
-            generator=ExternalGenerator(ext_gen=generator, vocs=_vocs(observables=["c"])),
-            evaluator=FunctionEvaluator(function=evaluate),
-            max_evals=n,
-            sim_workers=2,
-            libe_comms="threads",
-            exploration_dir_path=folder,
-        )
-        exploration.run()
+        # optimas passes objectives and observables on: it has no constraints.
+        _explore(generator, _vocs(observables=["c"]), n, folder)
 
     monkeypatch.chdir(tmp_path)
     session(8, "first")
@@ -323,3 +347,11 @@ def test_runs_inside_optimas(tmp_path, monkeypatch):
     assert len(told) >= 14 - 2 * 2
     assert any(e.failed for e in told)
     assert all(e.id is not None for e in told)
+
+
+def test_several_objectives_inside_optimas(tmp_path, monkeypatch):
+    pytest.importorskip("optimas", reason="needs optimas: pip install optimas")
+    monkeypatch.chdir(tmp_path)
+    generator = TailCalibratedGenerator(SEVERAL, rng=0)
+    _explore(generator, SEVERAL, 14, "front")
+    _check_front(generator)

@@ -197,7 +197,7 @@ class Adversary(RuleBasedStateMachine):
             return
         told = now.told[pick % len(now.told)]
         self.optimizer.tell(self._named(told.x), told.answer)
-        if told.number is not None:
+        if told.number is not None and (told.answer is None or len(told.answer) == 2):  # no part of an answer
             self.optimizer.correct(told.number, told.answer)
         if self.exact:
             with pytest.raises(ValueError, match="exact"):

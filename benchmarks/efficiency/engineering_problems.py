@@ -9,13 +9,20 @@ from __future__ import annotations
 
 import functools
 import math
+import re
+import subprocess
+import tempfile
+import tomllib
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from constrained_problems import Problem, beam, spring, vessel
+from tcgp.programs.decks import Deck
 
-__all__ = ["DESIGNS", "TUNING", "VALIDATION", "design"]
+__all__ = ["DESIGNS", "REAL", "TUNING", "VALIDATION", "design"]
 
 Values = tuple[float, ...]
 
@@ -222,6 +229,43 @@ def piston_lever(x: np.ndarray) -> Values:
     )
 
 
+# ---- a circuit, which needs ngspice ----
+
+CIRCUIT = Path(__file__).parents[2] / "examples" / "ngspice"
+# What stands for an output that is not measured, as the amplifier amplifies nothing: far from its limit.
+UNMEASURED = {"power": 1e4, "offset": 1e3, "gain": 0.0, "gbw": 1e3, "margin": 0.0, "slew": 1e-2}
+
+
+@functools.cache
+def _amplifier() -> tuple[dict[str, Any], Deck]:
+    """The spec of examples/ngspice, and its netlist."""
+    spec = tomllib.loads((CIRCUIT / "opamp.toml").read_text())
+    return spec, Deck.parse((CIRCUIT / "opamp.cir.in").read_text(), spec["parameters"])
+
+
+def amplifier(x: np.ndarray) -> Values:
+    """Power of the operational amplifier of examples/ngspice: what has limits there; logarithms of sizes."""
+    spec, deck = _amplifier()
+    sizes = dict(zip(spec["parameters"], (10.0**x).tolist(), strict=True))
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "opamp.cir").write_text(deck.fill(sizes))
+        printed = subprocess.run(spec["command"], cwd=folder, capture_output=True, text=True).stdout
+    outputs = dict(UNMEASURED)
+    for name, output in spec["outputs"].items():
+        if found := re.search(output["pattern"], printed, re.MULTILINE):
+            outputs[name] = float(found[1])
+    W1, W3, W5, W6, W7, L1, L5 = (sizes[name] for name in ("W1", "W3", "W5", "W6", "W7", "L1", "L5"))
+    area = 2 * L1 * (W1 + W3) + L1 * W6 + L5 * (W5 + W7)
+    return outputs["power"], *(outputs[limit.split()[0]] for limit in spec["constraints"][:-1]), area
+
+
+def _circuit() -> tuple:
+    spec, _ = _amplifier()
+    sides = [(math.log10(size["low"]), math.log10(size["high"])) for size in spec["parameters"].values()]
+    limits = ["".join(limit.split()[-2:]) for limit in spec["constraints"]]
+    return amplifier, _box(*sides), " ".join(limits), 112.69  # uW, also the end of three searches by COBYQA
+
+
 def _box(*sides: tuple[float, float]) -> np.ndarray:
     return np.array(sides, dtype=float)
 
@@ -314,6 +358,7 @@ DESIGNS: dict[str, Callable[[], tuple]] = {
         "<=0 <=1800000 <=0 <=0",
         8.41269832,
     ),
+    "amplifier": _circuit,
 }
 
 
@@ -342,3 +387,4 @@ VALIDATION = (
     *("side-impact", "disc-brake", "thrust-bearing", "concrete-beam", "piston-lever"),
     *("c4-5", "c11-2", "c17-5", "c22-2", "c29-5", "c35-2", "c40-5", "c52-2"),
 )
+REAL = ("amplifier",)  # a simulator: see examples/ngspice

@@ -6,7 +6,8 @@
         [--picture FILE]
 
 SET is ``tuning`` or ``validation`` (`functions.THIRD_TUNING` and `THIRD_VALIDATION`) or, with limits,
-``constrained-tuning`` or ``constrained-validation`` (engineering_problems.py), all written down before any run.
+``constrained-tuning`` or ``constrained-validation`` (engineering_problems.py), all written down before any run, or
+``real``, the circuit of examples/ngspice.
 Tools are those of tools.py. ``--options`` are arguments of `tcgp.minimize` for auto, for instance
 ``'{"n_initial": 5, "initial_design": "sobol"}'``; ``--label`` is the name under which the runs are stored. Runs have
 20 d evaluations, at most 100, and are kept in the format of runs.py from the first evaluation on (``n0`` is 1), in
@@ -43,6 +44,7 @@ SETS = {
     "validation": functions.THIRD_VALIDATION,
     "constrained-tuning": engineering_problems.TUNING,
     "constrained-validation": engineering_problems.VALIDATION,
+    "real": engineering_problems.REAL,
 }
 STORE = Path(__file__).parent / "results" / "first_evaluation.csv"
 DIGITS = 5

@@ -22,6 +22,7 @@ __all__ = ["BUDGETS", "MOST", "compare", "draw", "evaluations_needed", "report"]
 
 BUDGETS = (3, 5, 10, 20)  # evaluations per parameter
 MOST = 100  # evaluations
+CONSTRAINED = {*engineering_problems.TUNING, *engineering_problems.VALIDATION, *engineering_problems.REAL}
 WORST, NEVER = 1e2, 3.0  # the largest regret that counts, and log10 of that of a run without a feasible point
 MATCHED = 10  # evaluations per parameter after which a tool's find is to be matched
 LABELS = {
@@ -136,7 +137,7 @@ def dimension(name: str) -> int:
 
 
 def is_constrained(name: str) -> bool:
-    return name in (*engineering_problems.TUNING, *engineering_problems.VALIDATION)
+    return name in CONSTRAINED
 
 
 def problem_of(name: str) -> str:

@@ -3,6 +3,7 @@
 A tool takes a `Recorder`, which it calls at points, and a seed. It may ask for more than the budget: `Spent` ends it.
 
 - ``auto``: `tcgp.minimize` with its defaults, or with the options that are given.
+- ``uniform``: the same with the design of version 0.2: 4 d uniform random points, at most half of the budget.
 - ``optuna``: `GPSampler` for a deterministic objective: ten random trials come first.
 - ``egobox``, ``trego``: `Egor`, without and with local steps in a trust region: a design of d + 1 points, at least 5.
 - ``ax``: the strategy that Ax chooses, with noise declared zero: the centre, Sobol' points up to 5, then BoTorch.
@@ -117,6 +118,11 @@ def auto(record: Recorder, seed: int, options: Mapping[str, Any] | None = None) 
         **constrained,
         **(options or {}),
     )
+
+
+def uniform(record: Recorder, seed: int) -> None:
+    n_initial = min(4 * record.dim, record.budget // 2)
+    auto(record, seed, {"n_initial": n_initial, "initial_design": "uniform"})
 
 
 def optuna(record: Recorder, seed: int) -> None:
@@ -306,6 +312,7 @@ def cobyqa(record: Recorder, seed: int) -> None:
 
 TOOLS: dict[str, Callable[..., Any]] = {
     "auto": auto,
+    "uniform": uniform,
     "optuna": optuna,
     "egobox": egobox,
     "trego": trego,

@@ -10,6 +10,7 @@ they know nothing of the problem's reference point:
 - ``auto``: `tcgp.minimize` with its defaults.
 - ``calibrated``: the same with calibrated laws in the first and the last of its three models.
 - ``optuna``: `GPSampler` for deterministic objectives; ``nsga2``: `NSGAIISampler`.
+- ``egobox``: `Belfegor`, which maximizes the expected improvement of the volume.
 - ``botorch``: 2 (d + 1) Sobol' points, then `SingleTaskGP` and `qLogExpectedHypervolumeImprovement`, as in BoTorch's
   tutorial: with the problem's reference point. One that `infer_reference_point` finds in the data is useless as long as
   a few points make up the front: on DTLZ2 the run stays at its first design. Likelihoods are computed by
@@ -120,6 +121,21 @@ def nsga2(record: Recorder, problem: Problem, seed: int) -> None:
     optuna(record, problem, seed, "NSGAIISampler")
 
 
+def egobox(record: Recorder, problem: Problem, seed: int) -> None:
+    import egobox as egx
+
+    specs = [
+        egx.XSpec(egx.XType.INT if i in problem.integers else egx.XType.FLOAT, list(bounds))
+        for i, bounds in enumerate(problem.bounds.tolist())
+    ]
+    limits = [egx.CstrSpec.leq(0.0) for _ in range(problem.n_limits)]
+    optimizer = egx.Belfegor(specs, n_obj=len(problem.reference), cstr_specs=limits or None, seed=seed)
+    n_design = max(problem.dim + 1, 5)  # the size it chooses: an exception would not end it
+    optimizer.minimize(
+        lambda rows: np.array([record(x) for x in np.atleast_2d(rows)]), max_iters=record.budget - n_design
+    )
+
+
 def botorch(record: Recorder, problem: Problem, seed: int) -> None:
     import torch
     from botorch.acquisition.multi_objective.logei import qLogExpectedHypervolumeImprovement
@@ -162,7 +178,14 @@ def botorch(record: Recorder, problem: Problem, seed: int) -> None:
         Y = torch.cat([Y, -torch.tensor(record.at(found[0].numpy()))[None]])
 
 
-TOOLS = {"auto": auto, "calibrated": calibrated, "optuna": optuna, "nsga2": nsga2, "botorch": botorch}
+TOOLS = {
+    "auto": auto,
+    "calibrated": calibrated,
+    "optuna": optuna,
+    "nsga2": nsga2,
+    "egobox": egobox,
+    "botorch": botorch,
+}
 
 
 # ---- runs ----

@@ -93,7 +93,7 @@ def fit_model(
         ``"bcrgp"``: calibrated globally; ``"ongp"``: recalibrated online; ``"regp"``: relaxed above a
         threshold. Our own, not in the paper: ``"tcregp"``: tail calibration of the relaxed GP; ``"tcgp-additive"``:
         tcGP with a covariance for each coordinate in addition to the common one; ``"tcgp-rotated"``: tcGP with a
-        covariance of linear combinations of the coordinates; ``"gp-nugget"``: a GP that smooths, with a nugget fitted
+        covariance of linear combinations of the coordinates; ``"gp-nugget"``: a smoothing GP, with a nugget fitted
         with the lengthscales; ``"auto"``: of tcGP, reGP, the additive and the rotated tcGP the one that predicts low
         values best by leave-one-out (an `Optimizer` lets these and ``"gp-nugget"`` take turns).
     bounds : (d, 2) array, optional

@@ -69,10 +69,10 @@ class Optimizer(RunView):
         The parameters: a sequence of ``(low, high)`` pairs, of `Real`, `Integer` and `Categorical`, or a
         mapping from names to these.
     method : str
-        Predictive model; see `tcgp.fit_model`. ``"auto"`` lets several take turns: tcGP, the relaxed GP (reGP) and a GP
-        that smooths, all with pooled lengthscales (``selection="pooled"``); and tcGP with free lengthscales, or with
+        Predictive model; see `tcgp.fit_model`. ``"auto"`` lets several take turns: tcGP, the relaxed GP (reGP) and a
+        smoothing GP, all with pooled lengthscales (``selection="pooled"``); and tcGP with free lengthscales, or with
         the additive covariance if that is likelier. The first has a rotated covariance if that is far likelier. It and
-        the GP that smooths see values above the median on a logarithmic scale. A model keeps its turn while its
+        the smoothing GP see values above the median on a logarithmic scale. A model keeps its turn while its
         proposals improve the best value by a thousandth of its distance to the median. Those that interpolate pass
         their turn to one that predicts left-out low values twice as well, or to the additive or rotated one where the
         data leave no doubt. ``"tcgp"`` is the paper's method, and with ``options={"as_published": True}`` it is so to

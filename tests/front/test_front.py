@@ -81,9 +81,14 @@ def test_without_a_point_below_the_reference_there_is_one_box_and_no_volume():
 
 
 def test_reference_lies_a_tenth_of_the_range_beyond_the_front():
-    front = np.array([[0.0, 5.0, 1.0], [10.0, 5.0, 0.0]])
-    data = np.vstack([front, [50.0, 7.0, 9.0]])
-    assert reference_point(front, data).tolist() == [11.0, 7.0, 1.1]
+    front = np.array([[0.0, 5.0, 1.0], [10.0, 4.0, 0.0]])
+    assert reference_point(front, np.vstack([front, [50.0, 7.0, 9.0]])).tolist() == [11.0, 5.1, 1.1]
+
+
+def test_while_one_point_dominates_all_others_the_reference_comes_from_the_next_best():
+    data = np.array([[0.0, 0.0], [0.0, 10.0], [9.0, 20.0], [10.0, 10.0], [1e6, 1e9]])
+    assert reference_point(data[:1], data).tolist() == [11.0, 22.0]
+    assert reference_point(data[:1], data[:1]).tolist() == [1.0, 1.0]
 
 
 def test_choices_depend_on_no_units():

@@ -22,8 +22,8 @@ Box = tuple[Side, ...]
 def reference_point(front: FloatArray, data: FloatArray) -> FloatArray:
     """The point up to which volumes count: a tenth of the front's range beyond its worst values.
 
-    If the front does not vary in an objective, the worst value of all data is used, or a larger one if these do not
-    vary either.
+    If the front does not vary in an objective, the next best points, those that only it dominates, count as well, and
+    so on. If the data do not vary either, the point is farther by the size of their value.
 
     Parameters
     ----------
@@ -40,13 +40,16 @@ def reference_point(front: FloatArray, data: FloatArray) -> FloatArray:
     --------
     >>> import numpy as np
     >>> from tcgp.front import reference_point
-    >>> data = np.array([[1.0, 30.0], [2.0, 20.0], [4.0, 50.0]])
-    >>> reference_point(data[:2], data), reference_point(data[:1], data)
-    (array([ 2.1, 31. ]), array([ 4., 50.]))
+    >>> front, data = np.array([[1.0, 20.0]]), np.array([[1.0, 20.0], [2.0, 30.0], [4.0, 50.0]])
+    >>> reference_point(data[1:], data), reference_point(front, data)
+    (array([ 4.2, 52. ]), array([ 2.1, 31. ]))
     """
-    worst, best, worst_of_all = front.max(axis=0), front.min(axis=0), data.max(axis=0)
-    beyond = np.where(worst_of_all > worst, worst_of_all, worst + np.maximum(np.abs(worst), 1.0))
-    return np.asarray(np.where(worst > best, worst + MARGIN * (worst - best), beyond))
+    while (front.max(axis=0) == front.min(axis=0)).any() and len(data):
+        best = non_dominated(data)
+        front, data = np.vstack([front, data[best]]), data[~best]
+    worst = front.max(axis=0)
+    width = worst - front.min(axis=0)
+    return np.asarray(worst + np.where(width > 0.0, MARGIN * width, np.maximum(np.abs(worst), 1.0)))
 
 
 def hypervolume(Y: FloatArray, reference: FloatArray) -> float:

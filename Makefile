@@ -64,8 +64,7 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 	touch $@
 
 $(VENV)/.test: pyproject.toml | $(BIN)/python
-	@# uv takes half the time of pip; where it is not to be had, pip installs everything.
-	$(BIN)/python tools/install.py test || $(INSTALL) --only-binary=:all: -e ".[test]"
+	$(INSTALL) --only-binary=:all: -e ".[test]"
 	@# COCO compiles where it has no wheel; that must not stop the tests of the rest.
 	$(INSTALL) --prefer-binary "coco-experiment>=2.6" \
 	    || echo "coco-experiment could not be installed: the tests of COCO will be skipped"

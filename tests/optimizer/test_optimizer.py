@@ -282,7 +282,7 @@ def crash_on_a_third(x: list[float]) -> float | None:
 
 def test_failures_are_kept_out_of_model_and_best_and_not_repeated() -> None:
     optimizer = Optimizer([(0, 1), (0, 1)], method="gp", n_initial=10, rng=0)
-    points = drive(optimizer, crash_on_a_third, 40)
+    points = drive(optimizer, crash_on_a_third, 30)
     result = optimizer.result()
     failed = np.isnan(result.func_vals)
     assert failed.sum() == len(result.failures)
@@ -290,7 +290,7 @@ def test_failures_are_kept_out_of_model_and_best_and_not_repeated() -> None:
     assert result.fun == np.nanmin(result.func_vals)
     assert optimizer.model is not None
     assert len(optimizer.model.y) == (~failed[:-1]).sum()
-    assert len({tuple(x) for x in points}) == 40
+    assert len({tuple(x) for x in points}) == 30
 
 
 def test_the_region_of_failures_is_not_hammered() -> None:
@@ -382,10 +382,10 @@ def test_a_run_cut_anywhere_and_resumed_repeats_the_uninterrupted_one(method: st
     def new(path: Path) -> Optimizer:
         return Optimizer([(0, 1), (0, 1)], method=method, n_initial=5, rng=2, journal=path)
 
-    whole = drive(new(tmp_path / "whole"), crash_on_a_third, 14)
+    whole = drive(new(tmp_path / "whole"), crash_on_a_third, 11)
     optimizer = new(tmp_path / "cut")
     points: list[list[float]] = []
-    for i in range(14):
+    for i in range(11):
         x = optimizer.ask()
         if i % 3 == 0:  # the evaluation under way is lost
             optimizer = Optimizer.resume(tmp_path / "cut")

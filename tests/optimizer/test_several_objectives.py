@@ -41,6 +41,11 @@ def result():
     return run(24)
 
 
+@pytest.fixture(scope="module")
+def few():
+    return run(8)
+
+
 # ---- the run ----
 
 
@@ -90,12 +95,11 @@ def test_a_single_objective_has_no_front():
         run(4, objective="near").knee()
 
 
-def test_maximized_objectives_are_the_negated_ones():
-    negated = run(10, lambda p: {"near": distances(p)["near"], "far": -distances(p)["far"]}, maximize=["far"])
-    plain = run(10)
-    assert negated.x_iters == plain.x_iters
-    np.testing.assert_array_equal(negated.func_vals, plain.func_vals * [1.0, -1.0])
-    assert negated.reference == {"near": plain.reference["near"], "far": -plain.reference["far"]}
+def test_maximized_objectives_are_the_negated_ones(few):
+    negated = run(8, lambda p: {"near": distances(p)["near"], "far": -distances(p)["far"]}, maximize=["far"])
+    assert negated.x_iters == few.x_iters
+    np.testing.assert_array_equal(negated.func_vals, few.func_vals * [1.0, -1.0])
+    assert negated.reference == {"near": few.reference["near"], "far": -few.reference["far"]}
 
 
 def test_expressions_are_computed_from_outputs_and_parameters():
@@ -145,7 +149,7 @@ def test_integers_and_choices_are_chosen_too():
             "far": (p["x"] - 1.0) ** 2 + p["n"] / 5 + bad,
         }
 
-    result = run(24, fun, space)
+    result = run(18, fun, space)
     assert all(point.x["kind"] == "good" and point.x["n"] <= 3 for point in result.front if point.index > 12)
 
 
@@ -161,11 +165,10 @@ def test_constant_objective_leaves_a_front_of_one_point():
     assert result.front[0].values["far"] == result.func_vals[:, 1].min()
 
 
-def test_units_change_nothing_but_units():
-    scaled = run(10, lambda p: {"near": 1e6 * distances(p)["near"] - 3e5, "far": 1e-3 * distances(p)["far"]})
-    plain = run(10)
+def test_units_change_nothing_but_units(few):
+    scaled = run(8, lambda p: {"near": 1e6 * distances(p)["near"] - 3e5, "far": 1e-3 * distances(p)["far"]})
     np.testing.assert_allclose(
-        [list(x.values()) for x in scaled.x_iters], [list(x.values()) for x in plain.x_iters], atol=1e-4
+        [list(x.values()) for x in scaled.x_iters], [list(x.values()) for x in few.x_iters], atol=1e-4
     )
 
 
@@ -186,18 +189,18 @@ def test_resumed_run_goes_on_as_if_it_had_not_stopped(tmp_path):
         "reference": {"near": 0.4},
     }
     whole = tcgp.Optimizer(BOX, rng=3, **goals)
-    points = asked(whole, 12)
+    points = asked(whole, 9)
     optimizer = tcgp.Optimizer(BOX, rng=3, journal=tmp_path / "run.jsonl", **goals)
-    assert asked(optimizer, 7) == points[:7]
+    assert asked(optimizer, 6) == points[:6]
     optimizer.close()
     with tcgp.Optimizer.resume(tmp_path / "run.jsonl") as resumed:
         assert resumed.settings == whole.settings
-        assert asked(resumed, 5) == points[7:]
+        assert asked(resumed, 3) == points[6:]
         assert resumed.result().reference["near"] == 0.4
 
 
 def test_reference_leaves_out_what_lies_beyond_it():
-    result = run(20, reference={"near": 0.1})
+    result = run(15, reference={"near": 0.1})
     assert result.reference["near"] == 0.1
     assert all(point.values["near"] < 0.1 for point in result.front if point.index >= 10)
 
@@ -227,10 +230,8 @@ def test_patience_counts_points_that_do_not_enlarge_the_volume():
     assert result.status == 10
 
 
-def test_share_of_the_space_that_is_not_dominated_shrinks(result):
-    few = run(6).optimizer.share_below()
-    many = result.optimizer.share_below()
-    assert 0.0 <= many < few <= 1.0
+def test_share_of_the_space_that_is_not_dominated_shrinks(few, result):
+    assert 0.0 <= result.optimizer.share_below() < few.optimizer.share_below() <= 1.0
 
 
 # ---- what is refused ----

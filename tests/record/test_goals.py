@@ -47,14 +47,14 @@ def test_the_best_point_keeps_all_limits_and_lies_on_the_active_one():
 
 def test_maximizing_is_minimizing_the_negative_and_keeps_the_sign():
     gain = tcgp.minimize(
-        lambda x: -((x[0] - 0.3) ** 2), [(0, 1)], n_evals=14, n_initial=5, rng=0, maximize=True
+        lambda x: -((x[0] - 0.3) ** 2), [(0, 1)], n_evals=10, n_initial=5, rng=0, maximize=True
     )
-    loss = tcgp.minimize(lambda x: (x[0] - 0.3) ** 2, [(0, 1)], n_evals=14, n_initial=5, rng=0)
+    loss = tcgp.minimize(lambda x: (x[0] - 0.3) ** 2, [(0, 1)], n_evals=10, n_initial=5, rng=0)
     assert gain.x_iters == loss.x_iters
     assert gain.fun == -loss.fun
     assert gain.fun == gain.func_vals.max()
     named = tcgp.minimize(
-        lambda x: {"gain": -((x[0] - 0.3) ** 2)}, [(0, 1)], n_evals=14, n_initial=5, rng=0, maximize="gain"
+        lambda x: {"gain": -((x[0] - 0.3) ** 2)}, [(0, 1)], n_evals=10, n_initial=5, rng=0, maximize="gain"
     )
     assert named.x_iters == gain.x_iters
 
@@ -86,7 +86,7 @@ def test_with_no_feasible_point_the_nearest_is_given_and_said():
 
 def test_outputs_are_journaled_also_those_that_no_goal_names(tmp_path: Path):
     journal = tmp_path / "run.jsonl"
-    whole = tcgp.minimize(simulate, BOX, n_evals=16, n_initial=8, rng=1, journal=journal, **GOALS)
+    whole = tcgp.minimize(simulate, BOX, n_evals=10, n_initial=8, rng=1, journal=journal, **GOALS)
     told = [e for e in map(json.loads, journal.read_text().splitlines()) if e.get("event") == "tell"]
     assert all(set(event["outputs"]) == {"mass", "stress", "slack", "extra"} for event in told)
     campaign = read_campaign(journal)
@@ -98,12 +98,12 @@ def test_outputs_are_journaled_also_those_that_no_goal_names(tmp_path: Path):
 
 def test_a_resumed_run_goes_on_with_the_same_points(tmp_path: Path):
     a, b = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
-    whole = tcgp.minimize(simulate, BOX, n_evals=18, n_initial=8, rng=2, journal=a, **GOALS)
-    for n in (6, 11, 15, 18):
+    whole = tcgp.minimize(simulate, BOX, n_evals=14, n_initial=8, rng=2, journal=a, **GOALS)
+    for n in (6, 10, 12, 14):
         part = tcgp.minimize(simulate, BOX, n_evals=n, n_initial=8, rng=2, journal=b, **GOALS)
     assert part.x_iters == whole.x_iters
     with pytest.raises(tcgp.JournalError, match="its method is"):
-        tcgp.minimize(simulate, BOX, n_evals=19, journal=b, method="gp", **GOALS)
+        tcgp.minimize(simulate, BOX, n_evals=15, journal=b, method="gp", **GOALS)
 
 
 def test_a_missing_output_fails_the_evaluation_by_name_and_keeps_the_others(caplog):

@@ -52,9 +52,10 @@ def test_the_result_is_scipys_and_complete() -> None:
 
 
 def test_the_same_rng_gives_the_same_points() -> None:
-    a, b = (minimize(bowl, SQUARE, n_evals=12, n_initial=8, rng=4).x_iters for _ in range(2))
-    c = minimize(bowl, SQUARE, n_evals=12, n_initial=8, rng=5).x_iters
-    assert a == b != c
+    a, b = (minimize(bowl, SQUARE, n_evals=11, n_initial=8, rng=4).x_iters for _ in range(2))
+    c = minimize(bowl, SQUARE, n_evals=9, n_initial=8, rng=5).x_iters
+    assert a == b
+    assert a[:9] != c
 
 
 @pytest.mark.parametrize(
@@ -190,12 +191,12 @@ def test_ctrl_c_returns_what_there_is(tmp_path: Path) -> None:
         return bowl(x)
 
     calls: list[Any] = []
-    result = minimize(fun, SQUARE, n_evals=20, rng=0, journal=tmp_path / "run.jsonl")
+    result = minimize(fun, SQUARE, n_evals=12, rng=0, journal=tmp_path / "run.jsonl")
     assert (result.status, result.success, result.nfev) == (6, False, 7)
     assert result.fun == min(map(bowl, calls))
     calls.clear()
-    resumed = minimize(bowl, SQUARE, n_evals=20, rng=0, journal=tmp_path / "run.jsonl")
-    assert resumed.x_iters == minimize(bowl, SQUARE, n_evals=20, rng=0).x_iters
+    resumed = minimize(bowl, SQUARE, n_evals=12, rng=0, journal=tmp_path / "run.jsonl")
+    assert resumed.x_iters == minimize(bowl, SQUARE, n_evals=12, rng=0).x_iters
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -502,13 +503,13 @@ def test_a_broken_executor_ends_the_run_and_keeps_what_there_is(tmp_path: Path) 
             executor.shutdown()
 
     result = minimize(
-        bowl, SQUARE, n_evals=20, rng=0, workers=executor, callback=callback, journal=tmp_path / "run.jsonl"
+        bowl, SQUARE, n_evals=12, rng=0, workers=executor, callback=callback, journal=tmp_path / "run.jsonl"
     )
     assert (result.status, result.success) == (7, False)
     assert "no more work" in result.message
     assert result.nfev >= 4
-    resumed = minimize(bowl, SQUARE, n_evals=20, rng=0, journal=tmp_path / "run.jsonl")
-    assert resumed.nfev == 20
+    resumed = minimize(bowl, SQUARE, n_evals=12, rng=0, journal=tmp_path / "run.jsonl")
+    assert resumed.nfev == 12
     assert resumed.x_iters[: result.nfev] == result.x_iters
 
 

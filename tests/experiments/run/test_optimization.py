@@ -20,24 +20,24 @@ def course(result):
 
 @pytest.fixture(scope="module")
 def run():
-    return optimize(RunTask("branin", 0, TCGP, "ei", 6))
+    return optimize(RunTask("branin", 0, TCGP, "ei", 4))
 
 
 def test_a_longer_run_begins_with_the_shorter(run):
-    longer = optimize(RunTask("branin", 0, TCGP, "ei", 9))
+    longer = optimize(RunTask("branin", 0, TCGP, "ei", 6))
     for name, values in course(run).items():
         assert longer[name][: len(values)] == values, name
 
 
 def test_scores_along_the_run_do_not_change_its_course(run):
-    scored = optimize(RunTask("branin", 0, TCGP, "ei", 6, diagnostics=True))
+    scored = optimize(RunTask("branin", 0, TCGP, "ei", 4, diagnostics=True))
     assert course(scored) == course(run)
     assert run["scores"] is None
     assert set(scored["scores"]) == {
         *("twcrps", "occurrence", "tks_pit"),
         *("twcrps_t", "occurrence_t", "tks_pit_t"),
     }
-    assert all(len(values) == 6 for values in scored["scores"].values())
+    assert all(len(values) == 4 for values in scored["scores"].values())
     assert all(0.0 <= value <= 1.0 for value in scored["scores"]["tks_pit"])
 
 
@@ -45,7 +45,7 @@ def test_best_values_start_at_the_design_and_never_rise(run):
     problem = problems.get("branin")
     design = problems.uniform_points(problem, 20, problems.streams("branin", 0).design)
     assert run["best"][0] == problem.fun(design).min()
-    assert len(run["best"]) == len(run["log10_p"]) == 7
+    assert len(run["best"]) == len(run["log10_p"]) == 5
     assert (np.diff(run["best"]) <= 0.0).all()
     assert run["best"][-1] == min(run["best"][0], *run["y"])
 

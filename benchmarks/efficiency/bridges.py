@@ -307,7 +307,7 @@ def devices(args: argparse.Namespace) -> None:
     print("PyTorch", torch.__version__, "|", *(torch.cuda.get_device_name(),) if "cuda" in names else ())
 
     class Model:
-        predict_arrays, predict_gradient = core.predict, core.predict_gradient
+        predict_arrays, predict_slopes = core.predict, core.predict_slopes
 
     for device in names:
         tensors = [torch.tensor(a, device=device) for a in (X, y[:, None], points[:, None])]

@@ -9,7 +9,7 @@ same sizes as often as the part makes them (they are counted):
   likelihood, ``dpotri`` and the second product for a gradient; ``dpotrf`` and exponentials to condition on the data;
 - calibration: the exponentials of the weights, ``dtrtri`` for leave-one-out, two exponentials for each look-up of a law
   in a table, and the incomplete gammas where the law is exact;
-- scan and ascent: the exponentials of the correlations, ``dtrmm`` (two for a gradient, and two products), two
+- scan and ascent: the exponentials of the correlations, ``dtrmm`` (two for a gradient, and a product), two
   exponentials for each look-up of log EI, and two incomplete gammas for each node of its table.
 
 The last column has the incomplete gammas that the look-ups stand for, one for a probability and two for an improvement:
@@ -124,7 +124,7 @@ def noted(counts: Counter[Call]) -> Iterator[None]:
         note(Posterior, "condition")
         note(Posterior, "leave_one_out")
         note(Posterior, "predict", lambda _, X: len(X))
-        note(Posterior, "predict_gradient", lambda _, X: len(X))
+        note(Posterior, "predict_slopes", lambda _, X: len(X))
         note(TailTable, "log_neg_log_q", lambda _, beta, nu, log_abs: len(beta) * len(log_abs))
         note(tabulated, "log_gamma_spread_and_ratio", lambda a, x, r: len(x))
         note(GeneralizedNormal, "cdf", lambda law, r: np.broadcast(law.beta, r).size)
@@ -236,11 +236,11 @@ BARE: dict[str, tuple[str, Callable[[int, int], dict[str, float]]]] = {
             "table": 2.0 * gammas(m),
         },
     ),
-    "predict_gradient": (
+    "predict_slopes": (
         "ascent",
         lambda n, m: {
             "exp": exponentials(n * m) + 2.0 * exponentials(m),
-            "LAPACK": 2.0 * lapack("dtrmm", n, m) + 2.0 * product(m, n, DIM),
+            "LAPACK": 2.0 * lapack("dtrmm", n, m) + product(m, n, DIM),
             "table": 2.0 * gammas(m),
         },
     ),

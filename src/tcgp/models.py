@@ -16,6 +16,7 @@ from tcgp.criteria import formulas
 from tcgp.gp import LeaveOneOut
 from tcgp.gp.descent import pack
 from tcgp.gp.interpolator import Interpolator
+from tcgp.gp.posterior import Slopes
 from tcgp.laws import Law
 from tcgp.laws.recalibrated import RecalibratedNormal
 from tcgp.space import Point, Space, parameter_names
@@ -165,9 +166,9 @@ class Model:
         """Location and scale at the rows of X, each of shape (m,)."""
         return self.interpolator.predict(X)
 
-    def predict_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Location (m,), scale (m,) and their gradients (m, d)."""
-        return self.interpolator.predict_gradient(X)
+    def predict_slopes(self, X: FloatArray) -> tuple[FloatArray, FloatArray, Slopes]:
+        """Location (m,), scale (m,), and what gives the gradients (m, d) of a function of both."""
+        return self.interpolator.predict_slopes(X)
 
     @property
     def towards_low(self) -> Model:
@@ -254,10 +255,10 @@ class SpaceModel(Model):
         mean, sd = self.interpolator.predict(X)
         return self.sign * mean, sd
 
-    def predict_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Location (m,) and scale (m,) at codes, and their gradients (m, d)."""
-        mean, sd, mean_gradient, sd_gradient = self.interpolator.predict_gradient(X)
-        return self.sign * mean, sd, self.sign * mean_gradient, sd_gradient
+    def predict_slopes(self, X: FloatArray) -> tuple[FloatArray, FloatArray, Slopes]:
+        """Location (m,) and scale (m,) at codes, and what gives the gradients (m, d) of a function of both."""
+        mean, sd, slopes = self.interpolator.predict_slopes(X)
+        return self.sign * mean, sd, lambda by_mean, by_sd: slopes(self.sign * by_mean, by_sd)
 
     def condition(self, X: ArrayLike, y: ArrayLike) -> Model:
         """Add data at codes, the rows of X, with fixed hyperparameters and law."""

@@ -14,7 +14,7 @@ class NormalModel:
 
     def __init__(self, interpolator, noise=0.2):
         self.noise = noise
-        self.predict_arrays, self.predict_gradient = interpolator.predict, interpolator.predict_gradient
+        self.predict_arrays, self.predict_slopes = interpolator.predict, interpolator.predict_slopes
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ class LawModel:
 
     def __init__(self, interpolator, law):
         self.interpolator, self.law = interpolator, law
-        self.predict_arrays, self.predict_gradient = interpolator.predict, interpolator.predict_gradient
+        self.predict_arrays, self.predict_slopes = interpolator.predict, interpolator.predict_slopes
 
 
 @pytest.fixture(scope="module")

@@ -105,10 +105,10 @@ class Line:
     def predict_arrays(self, X):
         return self.slope * X[:, self.j], np.full(len(X), self.sd)
 
-    def predict_gradient(self, X):
-        gradient = np.zeros(X.shape)
-        gradient[:, self.j] = self.slope
-        return *self.predict_arrays(X), gradient, np.zeros(X.shape)
+    def predict_slopes(self, X):
+        return *self.predict_arrays(X), lambda by_mean, _: np.outer(
+            by_mean, self.slope * np.eye(X.shape[1])[self.j]
+        )
 
 
 def test_with_one_objective_known_it_is_expected_improvement_of_the_other():

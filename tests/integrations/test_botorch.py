@@ -90,7 +90,7 @@ class _CoreModel:
     """A core GP and a law, as the criteria of the core take them."""
 
     def __init__(self, gp, law):
-        self.law, self.predict_arrays, self.predict_gradient = law, gp.predict, gp.predict_gradient
+        self.law, self.predict_arrays, self.predict_slopes = law, gp.predict, gp.predict_slopes
 
 
 def _simple_model(**options):

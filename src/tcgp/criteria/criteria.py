@@ -34,13 +34,12 @@ class ExpectedImprovement:
 
     def value_and_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """EI (m,) and its gradient (m, d): ``(g - a F) grad sd - F grad mean``."""
-        mean, sd, mean_gradient, sd_gradient = self.model.predict_gradient(X)
+        mean, sd, slopes = self.model.predict_slopes(X)
         law = self.model.law
         a = formulas.standardize(self.best, mean, sd)
         finite = np.where(sd > 0.0, a, 0.0)
         F, g = law.cdf(a), law.improvement(finite)
-        gradient = (g - finite * F)[:, None] * sd_gradient - F[:, None] * mean_gradient
-        return np.where(sd > 0.0, sd * g, np.maximum(self.best - mean, 0.0)), gradient
+        return np.where(sd > 0.0, sd * g, np.maximum(self.best - mean, 0.0)), slopes(-F, g - finite * F)
 
 
 @dataclass(frozen=True)
@@ -64,12 +63,13 @@ class LogExpectedImprovement:
 
         With ``rho = F / g``: ``grad log EI = [(1 - a rho) grad sd - rho grad mean] / sd``.
         """
-        return self.value_and_gradient_at(*self.model.predict_gradient(X))
+        mean, sd, slopes = self.model.predict_slopes(X)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            value, by_mean, by_sd = self.derivatives(mean, sd)
+            return value, formulas.without_undefined(slopes(by_mean, by_sd))
 
-    def value_and_gradient_at(
-        self, mean: FloatArray, sd: FloatArray, mean_gradient: FloatArray, sd_gradient: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """The same, from predictions of the model."""
+    def derivatives(self, mean: FloatArray, sd: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Log EI and its derivatives with respect to the mean and the standard deviation, (m,) each."""
         certain = np.flatnonzero(sd <= 0.0)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             a = (self.best - mean) / sd
@@ -77,14 +77,9 @@ class LogExpectedImprovement:
                 a[certain] = 0.0
             log_g, rho = self._law.log_improvement_and_slope(a)
             value = np.log(sd) + log_g
-            gradient = ((1.0 - a * rho) / sd)[:, None] * sd_gradient
-            gradient -= (rho / sd)[:, None] * mean_gradient
             if len(certain):
                 value[certain] = np.log(np.maximum(self.best - mean[certain], 0.0))
-        differentiable = np.isfinite(gradient)
-        if not differentiable.all():
-            gradient[~differentiable.all(axis=1)] = 0.0
-        return value, gradient
+            return value, rho / -sd, (1.0 - a * rho) / sd
 
 
 @dataclass(frozen=True)
@@ -100,13 +95,11 @@ class ProbabilityOfImprovement:
 
     def value_and_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """PI (m,) and its gradient (m, d): ``-f(a) (grad mean + a grad sd) / sd``, zero where sd = 0."""
-        mean, sd, mean_gradient, sd_gradient = self.model.predict_gradient(X)
+        mean, sd, slopes = self.model.predict_slopes(X)
         law = self.model.law
         a = formulas.standardize(self.best, mean, sd)
         slope = np.divide(law.pdf(a), sd, out=np.zeros_like(sd), where=sd > 0.0)
-        finite = np.where(np.isfinite(a), a, 0.0)
-        gradient = -slope[:, None] * (mean_gradient + finite[:, None] * sd_gradient)
-        return law.cdf(a), gradient
+        return law.cdf(a), slopes(-slope, -slope * np.where(np.isfinite(a), a, 0.0))
 
 
 @dataclass(frozen=True)
@@ -134,5 +127,7 @@ class LowerConfidenceBound:
 
     def value_and_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """-LCB (m,) and its gradient (m, d)."""
-        mean, sd, mean_gradient, sd_gradient = self.model.predict_gradient(X)
-        return -(mean + self._quantile * sd), -(mean_gradient + self._quantile * sd_gradient)
+        mean, sd, slopes = self.model.predict_slopes(X)
+        return -(mean + self._quantile * sd), slopes(
+            np.full_like(mean, -1.0), np.full_like(sd, -self._quantile)
+        )

@@ -22,6 +22,7 @@ __all__ = [
     "lower_confidence_bound",
     "probability_of_improvement",
     "standardize",
+    "without_undefined",
 ]
 
 
@@ -66,3 +67,11 @@ def lower_confidence_bound(mean: FloatArray, sd: FloatArray, law: Law, epsilon: 
     """Predictive quantile of level ``epsilon``: the (1 - epsilon) lower confidence bound of the paper."""
     with np.errstate(over="ignore"):  # values near the largest float
         return mean + sd * float(law.ppf(epsilon))
+
+
+def without_undefined(gradients: FloatArray) -> FloatArray:
+    """The gradients, (m, d), with zero for those that are not defined everywhere."""
+    defined = np.isfinite(gradients)
+    if not defined.all():
+        gradients[~defined.all(axis=1)] = 0.0
+    return gradients

@@ -70,22 +70,20 @@ class LogExpectedHypervolumeImprovement:
 
     def value_and_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Values (n,) and gradients (n, d); the gradient is zero where there is none."""
-        predictions = [model.predict_gradient(X) for model in self.models]
+        predictions = [model.predict_slopes(X) for model in self.models]
         sides = [
             edges.slopes(mean[:, None], sd[:, None], model)
-            for model, edges, (mean, sd, _, _) in zip(self.models, self._edges, predictions, strict=True)
+            for model, edges, (mean, sd, _) in zip(self.models, self._edges, predictions, strict=True)
         ]
-        values, gradient = np.empty(len(X)), np.zeros(X.shape)
+        values, derivatives = np.empty(len(X)), np.empty((len(sides), 2, len(X)))  # by mean, by sd
         for part in self._parts(len(X)):
             values[part], weights = _log_sum(self._products([log[part] for log, _, _ in sides]))
-            for edges, side, prediction in zip(self._edges, sides, predictions, strict=True):
-                _, _, mean_gradient, sd_gradient = prediction
-                by_mean, by_sd = (
-                    np.einsum("nb,nb->n", weights, slope[part][:, edges.of_box]) for slope in side[1:]
-                )
-                gradient[part] += by_mean[:, None] * mean_gradient[part] + by_sd[:, None] * sd_gradient[part]
-        gradient[~np.isfinite(gradient).all(axis=1) | ~np.isfinite(values)] = 0.0
-        return values, gradient
+            for edges, (_, *by_edge), by in zip(self._edges, sides, derivatives, strict=True):
+                for i in (0, 1):
+                    by[i, part] = np.einsum("nb,nb->n", weights, by_edge[i][part][:, edges.of_box])
+        derivatives[:, :, ~np.isfinite(values)] = 0.0
+        gradients = [slopes(*by) for (_, _, slopes), by in zip(predictions, derivatives, strict=True)]
+        return values, formulas.without_undefined(np.sum(gradients, axis=0))
 
     @cached_property
     def _edges(self) -> list[_Edges]:

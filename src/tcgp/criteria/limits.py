@@ -47,16 +47,14 @@ class LogProbability:
 
     def value_and_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Values (m,) and gradients (m, d); the gradient is zero where there is none."""
-        mean, sd, mean_gradient, sd_gradient = self.model.predict_gradient(X)
+        mean, sd, slopes = self.model.predict_slopes(X)
         law = self.model.law
         a = formulas.standardize(self.bound, mean, sd)
         value = law.logcdf(a)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             # The ratio f / F by logarithms: both may underflow.
             slope = np.exp(law.logpdf(a) - value) / sd
-            gradient = -slope[:, None] * (mean_gradient + a[:, None] * sd_gradient)
-        gradient[~np.isfinite(gradient).all(axis=1)] = 0.0
-        return value, gradient
+            return value, formulas.without_undefined(slopes(-slope, -slope * a))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from tcgp._threads import single_threaded
 from tcgp._typing import ArrayLike, Bounds, FloatArray
 from tcgp.gp.kernels import SMOOTHNESSES
 from tcgp.gp.likelihood import ConcentratedLikelihood
-from tcgp.gp.posterior import LeaveOneOut, Posterior
+from tcgp.gp.posterior import LeaveOneOut, Posterior, Slopes
 from tcgp.gp.product import Product
 from tcgp.gp.selection import SHORTEST, select_lengthscales, selection_prior
 from tcgp.gp.units import Units, check_data, check_lengthscales, check_points, merge_duplicates
@@ -289,12 +289,26 @@ class Interpolator:
         mean, sd : (m,) arrays
         mean_gradient, sd_gradient : (m, d) arrays
         """
+        mean, sd, slopes = self.predict_slopes(X)
+        one, zero = np.ones(len(mean)), np.zeros(len(mean))
+        return mean, sd, slopes(one, zero), slopes(zero, one)
+
+    def predict_slopes(self, X: ArrayLike) -> tuple[FloatArray, FloatArray, Slopes]:
+        """Predict, with what gives the gradients (m, d) of a function of mean and standard deviation.
+
+        It takes the derivatives of that function with respect to both, (m,) each. One such gradient costs half as much
+        as those of mean and standard deviation.
+        """
         self._check_fitted()
         units = self.units_
         points = units.x_to_unit(check_points(X, self.X_.shape[1]))
-        mean, sd, mean_gradient, sd_gradient = self.posterior_.predict_gradient(points)
-        slope = units.y_unit / units.x_width
-        return units.y_from_unit(mean), sd * units.y_unit, mean_gradient * slope, sd_gradient * slope
+        mean, sd, slopes = self.posterior_.predict_slopes(points)
+        unit, width = units.y_unit, units.x_width
+
+        def in_user_units(by_mean: FloatArray, by_sd: FloatArray) -> FloatArray:
+            return slopes(unit * by_mean, unit * by_sd) / width
+
+        return units.y_from_unit(mean), sd * unit, in_user_units
 
     @single_threaded
     def leave_one_out(self) -> LeaveOneOut:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,7 @@ __all__ = [
     "Factorization",
     "LeaveOneOut",
     "Posterior",
+    "Slopes",
     "estimate",
     "factorize",
     "solve_mean",
@@ -27,6 +29,8 @@ __all__ = [
 _BLOCK = 2**16
 EPSILON = float(np.finfo(float).eps)
 _NOT_HALVED = 64  # rows
+# Gradients (m, d) of a function of mean and standard deviation at m points, from its derivatives by each of them, (m,).
+Slopes = Callable[[FloatArray, FloatArray], FloatArray]
 _NUGGETS = (0.0, *(10.0**k for k in range(-15, 0)))
 
 
@@ -244,10 +248,10 @@ class Posterior:
         mean += self.mean
         return mean, np.sqrt(self.variance * np.maximum(1.0 - reduction, 0.0))
 
-    def predict_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Mean (m,), standard deviation (m,) and their gradients (m, d) with respect to the rows of X.
+    def predict_slopes(self, X: FloatArray) -> tuple[FloatArray, FloatArray, Slopes]:
+        """Mean (m,), standard deviation (m,), and what gives gradients with respect to the rows of X.
 
-        Where the standard deviation is zero it has a cusp; its gradient is returned as zero there.
+        Where the standard deviation is zero it has a cusp; its gradient counts as zero there.
         """
         k, gradient = self.covariance.with_gradient(X, self.X)  # (m, n)
         mean = k @ self.a + self.mean
@@ -255,9 +259,14 @@ class Posterior:
         variance = self.variance * np.maximum(1.0 - np.einsum("ij,ij->j", v, v), 0.0)
         sd = np.sqrt(variance)
         w = dtrmm(1.0, self.L_inverse, v, lower=1, trans_a=1, overwrite_b=1).T  # (m, n): K^-1 k
-        mean_gradient, half_reduction_gradient = gradient(self.a), gradient(w)
         scale = -self.variance / np.where(sd > 0.0, sd, np.inf)
-        return mean, sd, mean_gradient, half_reduction_gradient * scale[:, None]
+
+        def slopes(by_mean: FloatArray, by_sd: FloatArray) -> FloatArray:
+            weights = (scale * by_sd)[:, None] * w
+            weights += by_mean[:, None] * self.a
+            return gradient(weights)
+
+        return mean, sd, slopes
 
     def correlation_with_data(self, X: FloatArray) -> FloatArray:
         """Correlations of the rows of X with the data, of shape (m, n)."""

@@ -13,6 +13,7 @@ import scipy  # scipy.optimize is loaded when it is first used: it takes a fifth
 from tcgp._threads import single_threaded
 from tcgp._typing import FloatArray
 from tcgp.criteria.base import PredictiveModel
+from tcgp.gp.posterior import Slopes
 from tcgp.laws import Law
 from tcgp.maximize.rank import MARGIN
 from tcgp.region import Region
@@ -98,10 +99,10 @@ class Excess:
         mean, sd = self.model.predict_arrays(X)
         return mean - self.bound, sd
 
-    def predict_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Location, scale and their gradients."""
-        mean, sd, mean_gradient, sd_gradient = self.model.predict_gradient(X)
-        return mean - self.bound, sd, mean_gradient, sd_gradient
+    def predict_slopes(self, X: FloatArray) -> tuple[FloatArray, FloatArray, Slopes]:
+        """Location, scale, and what gives their gradients."""
+        mean, sd, slopes = self.model.predict_slopes(X)
+        return mean - self.bound, sd, slopes
 
 
 class _Spent(Exception):
@@ -170,8 +171,11 @@ class _Problem:
         x = self.origin.copy()
         x[self.free] = self.low + self.width * np.clip(z, 0.0, 1.0)
         self.visited.append(x)
-        rows = (model.predict_gradient(x[None]) for model in self.models)
-        mean, sd, mean_gradient, sd_gradient = (np.concatenate(part) for part in zip(*rows, strict=True))
+        predictions = [model.predict_slopes(x[None]) for model in self.models]
+        mean, sd = (np.concatenate([prediction[i] for prediction in predictions]) for i in (0, 1))
+        one, zero = np.ones(1), np.zeros(1)
+        mean_gradient = np.concatenate([slopes(one, zero) for _, _, slopes in predictions])
+        sd_gradient = np.concatenate([slopes(zero, one) for _, _, slopes in predictions])
         scale = self.width / self._units[:, None]
         slacks, slack_gradients = (part[0] for part in self.region.slacks(x[None]))
         slack_gradients = np.nan_to_num(slack_gradients[:, self.free] * self.width)

@@ -295,9 +295,10 @@ def compress(values: FloatArray, known: FloatArray, share: float = 0.0) -> Float
     if not (middle > lowest and np.finfo(float).tiny < unit < np.inf):
         return values
     above = values > middle
-    # log(1 + x) by way of log x, where x itself may be larger than any float
+    # log(1 + x) by way of log x, where x itself may be larger than any float; powers of two are taken out exactly
+    significand, exponent = np.frexp([0.5 * unit, *(0.5 * values[above] - 0.5 * middle)])
     with np.errstate(divide="ignore"):
-        log_x = np.log(0.5 * values[above] - 0.5 * middle) - np.log(0.5 * unit)
+        log_x = np.log(significand[1:] / significand[0]) + np.log(2.0) * (exponent[1:] - exponent[0])
     compressed = values.copy()
     compressed[above] = middle + unit * np.logaddexp(0.0, log_x)
     return compressed

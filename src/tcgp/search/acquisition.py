@@ -28,7 +28,9 @@ from tcgp.criteria.hypervolume import probability_of_non_dominance
 from tcgp.criteria.limits import ConstrainedCriterion, LogProbability
 from tcgp.front import non_dominated, reference_point
 from tcgp.goals import Quantity
+from tcgp.gp.posterior import Slopes
 from tcgp.gp.units import fresh_rows
+from tcgp.laws import Law
 from tcgp.laws.tabulated import tabulated
 from tcgp.maximize import Maximum, multistart, smc
 from tcgp.maximize.inert import spread_inert
@@ -212,7 +214,7 @@ class Acquisition:
         return self.history.data.without_repeats
 
     @property
-    def _number(self) -> int:
+    def number(self) -> int:
         """Number of the next point without such repeats: the run is then that of an exact function."""
         n_left_out = len(self.history.data.evaluations) - len(self.data.evaluations)
         return len(self.history.proposals) - n_left_out
@@ -430,7 +432,7 @@ class Acquisition:
         """Log expected improvement of the best value, or of the volume of the front; None if there is neither."""
         data = models.data
         if not self.goals.has_several:
-            return None if models.best is None else _log_improvement(models.objective, models.best)
+            return None if models.best is None else _normalized_log_improvement(models.objective, models.best)
         if data.reference is None:
             return None
         front = np.vstack([models.front, _expected(models, self._pending)])
@@ -446,7 +448,7 @@ class Acquisition:
         """
         data, given = models.data, self.goals.reference
         assert data.reference is not None
-        rng = self.streams.rng(SHARE, self._number)
+        rng = self.streams.rng(SHARE, self.number)
         cloud, _ = clouds(data.U[models.front_rows], N_AROUND, rng)
         cloud = cloud[self.region.allows_codes(cloud)]
         front = models.front
@@ -491,7 +493,7 @@ class Acquisition:
             self.region,
             maximize=maximize if box is None else within(*box, maximize),
             anchors=anchors,
-            rng=self.streams.rng(SEARCH, self._number),
+            rng=self.streams.rng(SEARCH, self.number),
             snaps=self.choices.adjusts_proposals,
         )
         if not models.limits or not models.has_feasible:
@@ -509,7 +511,7 @@ class Acquisition:
         objective: PredictiveModel = models.objective
         limits: tuple[PredictiveModel, ...] = models.limits
         if self.goals.has_several:
-            data, rows, k = models.data, models.front_rows, self._number
+            data, rows, k = models.data, models.front_rows, self.number
             row, j = rows[k % len(rows)], k // len(rows) % data.n_objectives
             start, objective = data.U[row], models.objectives[j]
             others = [
@@ -534,7 +536,7 @@ class Acquisition:
         model = models.objective
         shortest = np.min([each.lengthscales for each in (*models.objectives, *models.limits)], axis=0)
         lengthscales = np.where(self.space.real_coordinates, shortest, 0.0)
-        rng = self.streams.rng(INERT, self._number)
+        rng = self.streams.rng(INERT, self.number)
         u = self.space.encode([x])[0]
         moved = self.space.decode(spread_inert(criterion, u, lengthscales, model.X, rng)[None])[0]
         return moved if self.history.is_new(moved, spacing=self.spacing) else x
@@ -594,6 +596,37 @@ def _log_improvement(model: Model, best: float) -> LogExpectedImprovement | LogA
     if model.noise:
         return LogAugmentedImprovement(model, best, model.noise, tabulated(model.law))
     return LogExpectedImprovement(model, best, tabulated(model.law))
+
+
+def _normalized_log_improvement(
+    model: Model, best: float
+) -> LogExpectedImprovement | LogAugmentedImprovement:
+    """The same of the normalized values, but for a constant: what a search asks for."""
+    units, law = model.interpolator.units_, tabulated(model.law)
+    level = float(units.y_to_unit(np.asarray(best)))
+    if model.noise:
+        return LogAugmentedImprovement(_Normalized(model), level, model.noise / units.y_unit, law)
+    return LogExpectedImprovement(_Normalized(model), level, law)
+
+
+@dataclass(frozen=True)
+class _Normalized:
+    """A model as its interpolator has it: of values of mean 0 and standard deviation 1.
+
+    Checks and units take as long as the prediction of a few points. Without units, searches are the same in all.
+    """
+
+    model: Model
+
+    @property
+    def law(self) -> Law:
+        return self.model.law
+
+    def predict_arrays(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return self.model.interpolator.posterior_.predict(X)
+
+    def predict_slopes(self, X: FloatArray) -> tuple[FloatArray, FloatArray, Slopes]:
+        return self.model.interpolator.posterior_.predict_slopes(X)
 
 
 def _finite_or_none(value: Any) -> Any:

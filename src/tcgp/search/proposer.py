@@ -214,7 +214,7 @@ class Proposer:
         if self.region.codes is not None:
             codes = history.remaining(repeats=history.goals.noisy)
         else:
-            codes = self._new(self.region.sample(N_SPREAD, self.streams.rng(SPREAD, len(history.proposals))))
+            codes = self._new(self.region.sample(N_SPREAD, self.streams.rng(SPREAD, self.acquisition.number)))
         if not len(codes) and math.isfinite(self.space.size):
             first = list(itertools.islice(self.space.points(), len(history) + 1))
             codes = self._new(self.space.encode(first)[self.region.allows(first)])

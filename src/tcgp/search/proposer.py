@@ -6,6 +6,7 @@ import itertools
 import logging
 import math
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -212,27 +213,29 @@ class Proposer:
         """A new point far from all others: the farthest of many random ones, or of all that are left."""
         history = self.history
         if self.region.codes is not None:
-            codes = history.remaining(repeats=history.goals.noisy)
-        else:
-            codes = self._new(self.region.sample(N_SPREAD, self.streams.rng(SPREAD, self.acquisition.number)))
-        if not len(codes) and math.isfinite(self.space.size):
+            return next(self._farthest_first(history.remaining(repeats=history.goals.noisy)))
+        some = self.region.sample(N_SPREAD, self.streams.rng(SPREAD, self.acquisition.number))
+        x = next(filter(history.is_new, self._farthest_first(some)), None)
+        if x is None and math.isfinite(self.space.size):
             first = list(itertools.islice(self.space.points(), len(history) + 1))
-            codes = self._new(self.space.encode(first)[self.region.allows(first)])
-        if not len(codes):
+            allowed = self.space.encode(first)[self.region.allows(first)]
+            x = next(filter(history.is_new, self._farthest_first(allowed)), None)
+        if x is None:
             raise SpaceExhausted(
                 "every point of the space has been evaluated or is pending"
                 if math.isfinite(self.space.size)
                 else "no point is left: all allowed points differ from evaluated ones by less than "
                 f"{SAME_POINT:g} of the ranges"
             )
-        if len(history):
-            distances = _squared_distance_to_nearest(self.space.nearest(codes), history.codes)
-            codes = codes[[np.argmax(distances)]]
-        return self.space.decode(codes[:1])[0]
+        return x
 
-    def _new(self, codes: FloatArray) -> FloatArray:
-        """The codes of points that are neither evaluated nor pending."""
-        return codes[[self.history.is_new(x) for x in self.space.decode(codes)]]
+    def _farthest_first(self, codes: FloatArray) -> Iterator[Point]:
+        """The points, by their distance from all that are evaluated or pending."""
+        order = np.arange(len(codes))
+        if len(codes) and len(self.history):
+            distances = _squared_distance_to_nearest(self.space.nearest(codes), self.history.codes)
+            order = np.argsort(-distances, kind="stable")
+        return (self.space.decode(codes[[i]])[0] for i in order)
 
 
 def _squared_distance_to_nearest(U: FloatArray, V: FloatArray) -> FloatArray:

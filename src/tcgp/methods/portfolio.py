@@ -49,7 +49,7 @@ DATA_FOR_EACH, MOST_PARAMETERS = 2, 30
 DATA_FOR_FREE, FEW_LENGTHSCALES = 5, 7
 # From this many data on, a comparison of members stands until the data have grown by more than this share, or the best
 # value has improved. With fewer data that would save little, and cost about one evaluation: see docs/tried.md.
-MANY, MEMORY = 50, 0.1
+MANY, MEMORY = 50, 0.2
 # Share of the way from the median to the best value that counts as an improvement.
 SMALLEST_GAIN = 1e-3
 # The unit of compression, as a share of the values: below it they differ by little more than rounding.

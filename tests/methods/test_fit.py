@@ -1,5 +1,6 @@
 """The named methods as wholes: composition, options, robustness."""
 
+import functools
 import json
 import math
 
@@ -20,10 +21,16 @@ def design(name="goldstein-price", n=40, seed=0):
     return problem, X, problem.fun(X)
 
 
+@functools.cache
+def fitted(method):
+    """The model of a method, which several tests look at."""
+    problem, X, y = design()
+    return tcgp.fit_model(X, y, method, bounds=problem.bounds, rng=0)
+
+
 @pytest.mark.parametrize("method", ALL)
 def test_every_method_predicts_proper_laws(method):
-    problem, X, y = design()
-    model = tcgp.fit_model(X, y, method, bounds=problem.bounds, rng=0)
+    y, model = design()[2], fitted(method)
     new = np.random.default_rng(1).uniform(-2.0, 2.0, (20, 2))
     prediction = model.predict(new)
     z = np.linspace(y.min() - 1e6, y.max() + 1e6, 50)[:, None]
@@ -44,12 +51,10 @@ def test_every_method_predicts_proper_laws(method):
 
 @pytest.mark.parametrize("method", ALL)
 def test_expected_improvement_equals_sampling(method):
-    problem, X, y = design()
-    model = tcgp.fit_model(X, y, method, bounds=problem.bounds, rng=0)
-    prediction = model.predict([[0.1, -0.9], [1.5, 0.5]])
+    y, prediction = design()[2], fitted(method).predict([[0.1, -0.9], [1.5, 0.5]])
     best = float(np.quantile(y, 0.5))
     # Stratified uniforms: the error of the average is far below that of independent draws.
-    levels = (np.arange(200_000) + 0.5) / 200_000
+    levels = (np.arange(20_000) + 0.5) / 20_000
     improvement = np.maximum(best - prediction.ppf(levels[:, None]), 0.0).mean(axis=0)
     np.testing.assert_allclose(prediction.expected_improvement(best), improvement, rtol=2e-3)
     np.testing.assert_allclose(prediction.probability_of_improvement(best), prediction.cdf(best))
@@ -83,8 +88,7 @@ def test_wrong_arguments_of_a_prediction_are_named():
 
 
 def test_laws_are_those_of_the_methods():
-    problem, X, y = design()
-    models = {method: tcgp.fit_model(X, y, method, bounds=problem.bounds, rng=0) for method in ALL}
+    models = {method: fitted(method) for method in ALL}
     for method in ("gp", "regp"):
         assert models[method].law == Normal()
     for method in ("tcgp", "tcgp-occ", "tcgp-thres", "bcrgp", "tcregp"):

@@ -122,7 +122,11 @@ def test_the_report_and_the_diagnosis_of_a_journal_agree(tmp_path, capsys):
 
     journal, page = tmp_path / "run.jsonl", tmp_path / "run.html"
     space = {"a": (0.0, 1.0), "b": tcgp.Real(0.01, 1.0, log=True), "c": (0.0, 1.0)}
-    tcgp.minimize(lambda p: np.sin(6.0 * p["a"]) + p["b"], space, n_evals=24, rng=0, journal=journal)
+
+    def fun(p):
+        return np.sin(6.0 * p["a"]) + p["b"]
+
+    tcgp.minimize(fun, space, n_evals=24, n_initial=20, rng=0, journal=journal)
     assert main(["diagnose", str(journal)]) == 0
     said = capsys.readouterr().out
     report_from_journal(journal, page)
@@ -146,7 +150,7 @@ def test_parameters_are_ranked_for_the_objective_or_the_limits_and_any_output_is
     journal, picture = tmp_path / "run.jsonl", tmp_path / "stress.png"
     space = {"idle": (0.0, 1.0), "depth": (0.5, 2.0), "width": (0.1, 2.0)}
     goals = {"objective": "mass", "constraints": ["stress <= 1"]}
-    tcgp.minimize(simulate, space, n_evals=20, rng=0, journal=journal, **goals)
+    tcgp.minimize(simulate, space, n_evals=20, n_initial=20, rng=0, journal=journal, **goals)
     tables = {}
     for rank in ("objective", "limits", "both"):
         assert main(["diagnose", str(journal), "--rank", rank]) == 0

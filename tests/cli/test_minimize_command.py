@@ -121,8 +121,8 @@ def kill_during(run, path, *options):
 
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path, capsys):
     (tmp_path / "whole").mkdir()
-    assert main(["minimize", str(write_spec(tmp_path / "whole", HELD_BOWL, budget=16)), "--no-plots"]) == 0
-    path = write_spec(tmp_path, HELD_BOWL, budget=16)
+    assert main(["minimize", str(write_spec(tmp_path / "whole", HELD_BOWL, budget=13)), "--no-plots"]) == 0
+    path = write_spec(tmp_path, HELD_BOWL, budget=13)
     journal = tmp_path / "spec.tcgp" / "journal.jsonl"
     for run in ("0003", "0011"):  # in the initial design, and after it
         kill_during(run, path)
@@ -137,21 +137,21 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path, capsys):
     for event in [*uninterrupted, *resumed]:
         assert event.pop("seconds") > 0.0  # the one thing that differs
     assert resumed == uninterrupted
-    assert [event["id"] for event in events(journal, "ask")] == list(range(16))
+    assert [event["id"] for event in events(journal, "ask")] == list(range(13))
     # A run under way at a kill is waited for, and not made again in a directory of its own.
     assert not list((tmp_path / "spec.tcgp" / "runs").glob("*-*"))
 
 
 def test_two_workers_lose_nothing_and_repeat_nothing_over_a_kill(tmp_path):
-    path = write_spec(tmp_path, HELD_BOWL, budget=14)
+    path = write_spec(tmp_path, HELD_BOWL, budget=10)
     journal = tmp_path / "spec.tcgp" / "journal.jsonl"
     kill_during("0005", path, "--workers", "2")
     told_before = events(journal, "tell")
     assert main(["minimize", str(path), "--workers", "2", "--no-plots"]) == 0
     told = events(journal, "tell")
     assert told[: len(told_before)] == told_before
-    assert sorted(event["id"] for event in told) == list(range(14))
-    assert len({tuple(event["x"]) for event in told}) == 14
+    assert sorted(event["id"] for event in told) == list(range(10))
+    assert len({tuple(event["x"]) for event in told}) == 10
     again = [p.name for p in (tmp_path / "spec.tcgp" / "runs").glob("*-*")]
     assert len(again) <= 2
 

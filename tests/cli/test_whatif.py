@@ -28,7 +28,7 @@ stress = {pattern = 'stress = (\S+)'}
 def path(tmp_path_factory):
     folder = tmp_path_factory.mktemp("review")
     top = "objective = 'mass'\nconstraints = ['stress <= 6']"
-    path = write_spec(folder, BEAM, budget=20, top=top, tables=TABLES, arguments=["{w}", "{h}"])
+    path = write_spec(folder, BEAM, budget=15, top=top, tables=TABLES, arguments=["{w}", "{h}"])
     assert main(["minimize", str(path), "--no-plots", "--quiet"]) == 0
     return path
 
@@ -70,14 +70,14 @@ def test_a_result_has_outputs_constraints_and_the_name_of_its_objective():
     constraints = ["stress <= 2", "h >= 0.5 * w"]
     given = {"x0": [{"w": 1.0, "h": 1.0}], "y0": [{"mass": 1.0, "stress": 1.0}]}
     result = tcgp.minimize(
-        simulate, space, n_evals=12, objective="mass", constraints=constraints, rng=0, **given
+        simulate, space, n_evals=7, objective="mass", constraints=constraints, rng=0, **given
     )
     text = repr(result)
     assert f"fun:         {result.fun!r} (mass)" in text
     assert "outputs:     mass = " in text
     assert "stress <= 2: " in text
     assert "h >= 0.5 * w: " in text
-    assert "evaluations: 13, 1 of them given" in text
+    assert "evaluations: 8, 1 of them given" in text
 
 
 def test_parameters_that_decide_a_limit_are_important(tmp_path, capsys):

@@ -386,7 +386,7 @@ def test_where_models_take_turns_the_law_is_drawn_as_one_line(
 ) -> None:
     path = tmp_path / "run.html"
     tcgp.minimize(
-        lambda x: (x[0] - 0.3) ** 2 + x[1], [(0.0, 1.0)] * 2, n_evals=20, method="auto", rng=0, report=path
+        lambda x: (x[0] - 0.3) ** 2 + x[1], [(0.0, 1.0)] * 2, n_evals=12, method="auto", rng=0, report=path
     )
     page = open_page(path)
     page.locator("#trust summary").click()

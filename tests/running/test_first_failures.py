@@ -119,14 +119,14 @@ def _raises(x: Any) -> float:
 
 def test_too_many_failures_stop_a_run_that_can_be_continued(tmp_path: Path) -> None:
     options: dict[str, Any] = {"rng": 0, "journal": tmp_path / "run.jsonl"}
-    result = tcgp.minimize(lambda x: 1 / 0, BOX, n_evals=20, max_failures=4, **options)
+    result = tcgp.minimize(lambda x: 1 / 0, BOX, n_evals=12, max_failures=4, **options)
     assert (result.status, result.nfev, result.success) == (Status.FAILURES, 5, False)
     assert "max_failures = 4 allows: 5, the last one because: ZeroDivisionError" in result.message
     assert result.message.count("the last one because") == 1
-    stuck = tcgp.minimize(sum, BOX, n_evals=20, max_failures=4, **options)
+    stuck = tcgp.minimize(sum, BOX, n_evals=12, max_failures=4, **options)
     assert (stuck.status, stuck.nfev) == (Status.FAILURES, 5)
-    fixed = tcgp.minimize(sum, BOX, n_evals=20, max_failures=5, **options)
-    assert (fixed.status, fixed.nfev) == (Status.BUDGET, 20)
+    fixed = tcgp.minimize(sum, BOX, n_evals=12, max_failures=5, **options)
+    assert (fixed.status, fixed.nfev) == (Status.BUDGET, 12)
 
 
 def test_failures_that_were_given_do_not_count() -> None:

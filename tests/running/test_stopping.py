@@ -81,8 +81,8 @@ def test_a_share_counts_once_it_is_small_for_every_member_in_a_row():
 
 
 def test_watching_the_share_changes_no_point():
-    plain = tcgp.minimize(bowl, SQUARE, n_evals=15, n_initial=6, rng=3)
-    watched = tcgp.minimize(bowl, SQUARE, n_evals=15, n_initial=6, rng=3, stop_when_share_below=0.0)
+    plain = tcgp.minimize(bowl, SQUARE, n_evals=11, n_initial=6, rng=3)
+    watched = tcgp.minimize(bowl, SQUARE, n_evals=11, n_initial=6, rng=3, stop_when_share_below=0.0)
     assert watched.x_iters == plain.x_iters
 
 

@@ -218,13 +218,12 @@ def _begin(
 
 
 def _finished(batch: _Batch, tolerance: float) -> BoolArray:
-    """Starts that promise no gain (NaN included), or none above the rounding of their value."""
-    return (
-        ~(batch.gain > np.maximum(tolerance, 4e-16 * np.abs(batch.f)))
-        | ((batch.rejections > _FEW_REJECTIONS) & (batch.gain < _DOUBT * tolerance))
-        | (batch.rejections > _MAX_REJECTIONS)
-        | ~np.isfinite(batch.f)
-    )
+    """Starts that promise no gain, or none above the rounding of their value (not finite ones included)."""
+    done = ~(batch.gain > np.maximum(tolerance, 4e-16 * np.abs(batch.f)))
+    often = batch.rejections > _FEW_REJECTIONS
+    if often.any():
+        done |= often & ((batch.gain < _DOUBT * tolerance) | (batch.rejections > _MAX_REJECTIONS))
+    return done
 
 
 def _hopeless(batch: _Batch, best: float, tolerance: float, iteration: int) -> BoolArray:

@@ -253,7 +253,9 @@ def improvements(values: Iterable[float | None]) -> Iterator[bool]:
         if value is None:
             yield False
             continue
-        yield not known or known[0] - value > SMALLEST_GAIN * (_median(known) - known[0])
+        yield not known or (
+            value < known[0] and known[0] - value > SMALLEST_GAIN * (_median(known) - known[0])
+        )
         bisect.insort(known, value)
 
 

@@ -568,6 +568,8 @@ def _conditioned(
 
     With noise it learns from another evaluation of a point that it knows, too: the first ones are pending.
     """
+    if not len(U):
+        return model
     new = fresh_rows(U, model.X)
     new[:n_pending] |= model.noise > 0.0
     return model.condition(U[new], values(model.predict(U).mean)[new]) if new.any() else model

@@ -217,6 +217,7 @@ def test_what_is_no_space_is_a_type_error(bad: object) -> None:
 def test_steps_are_exact_decimals_up_to_the_bound() -> None:
     assert list(Real(0.0, 1.0, step=0.1).values())[3:] == [0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
     assert list(Real(-1.0, 1.1, step=0.5).values()) == [-1.0, -0.5, 0.0, 0.5, 1.0]
+    assert list(Real(0.9, 1.0, step=0.1).values()) == [0.9, 1.0]  # 1.0 - 0.9 < 0.1 in binary
     assert list(Integer(1, 10, step=4).values()) == [1, 5, 9]
 
 

@@ -929,7 +929,7 @@ def _check_step(kind: str, given: object, step: float | None, extent: float) -> 
     """Refuse a step that leaves fewer than two values or too many."""
     if given is None:
         return
-    if step is None or not 0.0 < step <= extent or extent / step >= LARGEST_RANGE:
+    if step is None or not 0.0 < step <= extent * (1.0 + ON_STEP) or extent / step >= LARGEST_RANGE:
         raise ValueError(
             f"{kind} needs a step between 0 and high - low = {extent!r}, got step={plain(given)}"
         )

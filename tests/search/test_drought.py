@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 import numpy as np
+import pytest
 
 import tcgp
 from tcgp.search.drought import misses, weight_of_limits
@@ -30,10 +31,21 @@ def test_a_drought_is_said_once_and_the_search_stays_near_the_best(caplog):
     assert np.prod([1.0 - p for p in chances]) < 0.01
     assert max(abs(x[name] - best[name]) for name in space) <= 0.2
     assert f"the last {len(chances)} points violated a limit" in caplog.text
+    assert "the search stays near good points and weighs limits more" in caplog.text
 
     optimizer.tell(x, simulate(x))
     optimizer.ask()
     assert caplog.text.count("gave them chances") == 1
+
+
+@pytest.mark.parametrize(
+    ("a", "known"), [((0.0, 1.0), ["a + b <= 1.9"]), (tcgp.Real(0.0, 1.0, step=0.01), [])]
+)
+def test_a_drought_promises_no_local_steps_where_none_are_made(caplog, a, known):
+    space = {"a": a, "b": (0.0, 1.0), "c": (0.0, 1.0)}
+    caplog.set_level(logging.WARNING, "tcgp")
+    tcgp.minimize(simulate, space, objective="cost", constraints=["stress <= 1", *known], n_evals=25, rng=0)
+    assert "one satisfies all limits, the search weighs limits more" in caplog.text
 
 
 def test_limits_weigh_what_would_have_expected_the_misses():

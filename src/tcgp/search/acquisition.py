@@ -327,12 +327,19 @@ class Acquisition:
 
         In a drought, every step does.
         """
-        if not self.goals.limits or not self.region.allows_all or not self.space.real_coordinates.all():
-            return None
-        if self.goals.has_several:  # there is no best point, and steps from a front point go along the limits
+        if not self.goals.limits or not self._may_stay:
             return None
         data, stays = models.data, self._weight_of_limits(models) > 1.0
         return trust_region(data.U, data.merits, self.settings.n_initial or 0, stays=stays)
+
+    @property
+    def _may_stay(self) -> bool:
+        """Whether local steps are made: with known constraints, integers or choices no gain was seen (docs/tried.csv).
+
+        With several objectives there is no best point, and steps from a front point go along the limits.
+        """
+        is_box = self.region.allows_all and bool(self.space.real_coordinates.all())
+        return is_box and not self.goals.has_several
 
     def _weight_of_limits(self, models: Models) -> float:
         """The power of the probability that limits are satisfied: above 1 in a drought, with one warning."""
@@ -341,8 +348,9 @@ class Acquisition:
         if weight > 1.0 and not self._has_said_drought:
             logger.warning(
                 "the last %d points violated a limit, though the models gave them chances of %.0f to %.0f %%: until "
-                "one satisfies all limits, the search stays near good points and weighs limits more",
+                "one satisfies all limits, the search %sweighs limits more",
                 *(len(chances), 100.0 * min(chances), 100.0 * max(chances)),
+                "stays near good points and " if self._may_stay else "",
             )
         self._has_said_drought = weight > 1.0
         return weight

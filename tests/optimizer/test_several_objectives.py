@@ -295,3 +295,14 @@ def test_an_answer_without_one_of_the_objectives_is_a_failure():
     )
     ratio = Goals(tcgp.Space(BOX), ["near / far", "far"])
     assert ratio.read((0.5, 0.5), {"near": 1.0, "far": 0.0})[2] == "the value is nan: near / far"
+
+
+def test_further_pieces_of_a_front_are_looked_for_when_it_is_level():
+    """The front of ZDT3 is in five pieces; the next one lies beyond the reference of those that are known."""
+
+    def zdt3(x):
+        g = 1.0 + 9.0 * x[1]
+        return {"a": x[0], "b": g - np.sqrt(x[0] * g) - x[0] * np.sin(10.0 * np.pi * x[0])}
+
+    result = tcgp.minimize(zdt3, [(0.0, 1.0)] * 2, n_evals=30, objective=["a", "b"], rng=0)
+    assert max(point.values["a"] for point in result.front) > 0.41

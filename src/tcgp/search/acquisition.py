@@ -78,6 +78,9 @@ N_SHARE = 4000
 # Points around those of the front where it is predicted how far the front goes on.
 N_AROUND = 2000
 
+# A front is level if so many evaluations together have added less than this share to its volume.
+N_LEVEL, LEVEL = 3, 0.01
+
 # The model of an output with a limit. Calibrated, relaxed or both in turns were not clearly better on 22 problems, and
 # cost more (benchmarks/efficiency/constraints.py). Many limits are nearly linear; unbounded, their lengthscales become
 # so long that predictions at the limit are rounding errors.
@@ -452,7 +455,8 @@ class Acquisition:
 
         What is known may be a short piece of the front, and what lies beyond it would be of no use. The predicted front
         is that of a sample of the space and of points around those that are known: to reach out farther, as to the
-        worst of all data, makes a run spend its evaluations on the ends.
+        worst of all data, makes a run spend its evaluations on the ends. Only when the front is level does every other
+        proposal reach out by its width: there may be further pieces of it.
         """
         data, given = models.data, self.goals.reference
         assert data.reference is not None
@@ -464,7 +468,12 @@ class Acquisition:
         is_new = ~(front[:, None] <= expected).all(axis=2).any(axis=0)
         both = np.vstack([front, expected[is_new & ~(expected > given).any(axis=1)]])
         reference = reference_point(both[non_dominated(both)], data.Y[data.succeeded, : data.n_objectives])
-        return np.where(np.isnan(given), np.maximum(reference, data.reference), given)
+        reference = np.maximum(reference, data.reference)
+        volumes = data.hypervolumes
+        is_level = len(volumes) > N_LEVEL and volumes[-1] - volumes[-1 - N_LEVEL] < LEVEL * volumes[-1]
+        if is_level and self.number % 2:
+            reference = np.maximum(reference, data.reference + np.ptp(front, axis=0))
+        return np.where(np.isnan(given), reference, given)
 
     def criterion(self, models: Models) -> Criterion:
         """The criterion of the models, weighted by the chance that limits are satisfied and that evaluations

@@ -14,7 +14,6 @@ import pytest
 
 from running import PYTHON, is_alive, simulator, wait_until
 from tcgp.programs import ProgramCrew, RunFailed, Simulator, process
-from tcgp.programs.supervisor import to_json
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives orphans to a supervisor")
 
@@ -157,29 +156,6 @@ def test_a_program_that_deletes_the_notes_can_be_killed_and_its_value_is_read(tm
     run.kill()
     assert not is_alive(child)
     assert Simulator(["sh", "-c", "rm ../.tcgp/*/supervisor; echo 5"], tmp_path)({}) == 5.0
-
-
-@linux
-def test_a_program_inherits_no_file_and_no_ignored_signal(tmp_path):
-    code = (
-        "import os\n"
-        "ignored = [line.split()[1] for line in open('/proc/self/status') if line.startswith('SigIgn')]\n"
-        "print(int(ignored[0], 16), *(fd for fd in os.listdir('/proc/self/fd') if int(fd) > 2), sep='x')"
-    )
-    # The interpreter itself ignores two signals, and lists its files with one more.
-    out = subprocess.run([*PYTHON, code], capture_output=True, text=True, check=True).stdout
-    run = simulator(code, runs=tmp_path).start({})
-    with pytest.raises(RunFailed):
-        run.finish()
-    assert (run.directory / "stdout.txt").read_text() == out
-
-
-@pytest.mark.parametrize(
-    "value", ['"\\\n\r\t\b\f\0\x7f', "é 😀", "\udc80", "", 0, 1, True, False, None, -1.5, 1e300]
-)
-def test_notes_are_json(value):
-    facts = {"command": ["sh", value], "inner": {}, "code": value}
-    assert to_json(facts) == json.dumps(facts)
 
 
 @linux

@@ -1,14 +1,11 @@
 """Supervise a program until it ends and record how it ended, even if the process that requested it is gone.
 
-This is a script: ``python -I -S supervisor.py NOTES READY PROGRAM ARGUMENT...``. As every run starts it, it imports
-only what is written in C, os and ctypes: with contextlib, json, signal, subprocess and typing, its start would take 1.7
-times the processor time.
-
-NOTES is a file that the supervisor keeps locked as long as it is alive. The last line of NOTES says what is running and
-since when and, finally, how it ended. The lock tells other processes whether the program is still running, so that they
-can wait for it; on a file system without locks, the number and the birth time of the supervisor tell it. READY is a
-pipe that receives the first line once the program has started, or the error if it cannot be started. If NOTES already
-exists, or another process writes to it first, the run was given up, and no program is started.
+This is a script: ``python -I -S supervisor.py NOTES READY PROGRAM ARGUMENT...``. It imports little, because every run
+starts it. NOTES is a file that the supervisor keeps locked as long as it is alive. The last line of NOTES says what is
+running and since when and, finally, how it ended. The lock tells other processes whether the program is still running,
+so that they can wait for it; on a file system without locks, the number and the birth time of the supervisor tell it.
+READY is a pipe that receives the first line once the program has started, or the error if it cannot be started. If
+NOTES already exists, or another process writes to it first, the run was given up, and no program is started.
 
 When the program ends, the processes that it left behind are killed. SIGTERM kills the program and all processes that it
 started. On Linux this includes processes in other sessions, because orphans become children of the supervisor; on other
@@ -17,23 +14,20 @@ systems it is the process group of the program.
 
 from __future__ import annotations
 
-import _signal as signal  # type: ignore[import-not-found]
+import contextlib
 import errno
 import fcntl
+import json
 import os
+import signal
+import subprocess
 import sys
 import time
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, TextIO
+from typing import Any, TextIO
 
 LONGEST_FAREWELL = 5.0  # seconds to wait for killed processes to disappear
 
 LEAST_ROOM = 1 << 14  # bytes that can be written where a disk is not full
-
-# In JSON; other characters that are not ASCII or not printable have numbers.
-ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 PR_SET_CHILD_SUBREAPER = 36  # of linux/prctl.h
 
@@ -57,9 +51,10 @@ def main() -> int:
             _write(notes, facts)  # who we are, before there is a program
         elif os.fstat(notes.fileno()).st_size:
             raise FileExistsError(errno.EEXIST, "the run was given up")
-        os.set_inheritable(int(ready), False)
-        program = _start(arguments)
-        facts |= {"program": program, "birth": birth(program)}
+        # A session of its own, because a program that signals its process group must not reach us. It inherits neither
+        # the notes nor the pipe.
+        program = subprocess.Popen(arguments, start_new_session=True)
+        facts |= {"program": program.pid, "birth": birth(program.pid)}
         _write(notes, facts)
     except OSError as error:
         _kill_all(facts.get("program"))
@@ -68,29 +63,16 @@ def main() -> int:
     _report(int(ready), facts)
     code = _wait(program)
     facts |= {"code": code, "seconds": time.monotonic() - start}
-    _kill_all(program)
+    _kill_all(program.pid)
     if not has_room(os.path.dirname(path)):
         facts["full"] = True
     try:
         os.getcwd()
     except FileNotFoundError:
         facts["removed"] = True
-    with suppress(OSError):  # without this note, nobody believes what the program has written
+    with contextlib.suppress(OSError):  # without this note, nobody believes what the program has written
         _write(notes, facts)
     return code if code >= 0 else 128 - code
-
-
-class suppress:
-    """As that of contextlib."""
-
-    def __init__(self, *errors: type[BaseException]) -> None:
-        self._errors = errors
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
-        return kind is not None and issubclass(kind, self._errors)
 
 
 def machine() -> str:
@@ -107,7 +89,7 @@ def birth(pid: int) -> int | None:
 
     Numbers of processes are used again; no other process with this number has the same time.
     """
-    with suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
         state, *fields = file.read().rpartition(b")")[2].split()
         return None if state in (b"Z", b"X") else int(fields[18])
     return None
@@ -126,7 +108,7 @@ def has_room(directory: str) -> bool:
     except OSError as error:
         return error.errno == errno.EFBIG  # a limit on the size of files is no full disk
     finally:
-        with suppress(OSError):
+        with contextlib.suppress(OSError):
             os.unlink(place)
 
 
@@ -143,51 +125,26 @@ def _lock(notes: TextIO) -> bool:
 
 def _report(descriptor: int, message: dict[str, Any]) -> None:
     """Report the start to the process that requested the run; if it was killed, the program runs anyway."""
-    with suppress(BrokenPipeError), os.fdopen(descriptor, "w") as pipe:
-        pipe.write(to_json(message))
-
-
-def _start(arguments: list[str]) -> int:
-    """Start the program in a session of its own, as it may signal its process group; its process number.
-
-    It inherits neither the notes nor the pipe, and the signals that Python ignores have their usual effect.
-    """
-    receiver, sender = os.pipe()  # closed by a program that starts
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.setsid()
-            for number in (signal.SIGPIPE, signal.SIGXFSZ):
-                signal.signal(number, signal.SIG_DFL)
-            os.execv(arguments[0], arguments)
-        except OSError as error:
-            os.write(sender, b"%d" % (error.errno or 0))
-        finally:
-            os._exit(127)
-    os.close(sender)
-    with os.fdopen(receiver) as pipe:
-        failure = pipe.read()
-    if failure:
-        os.waitpid(pid, 0)
-        raise OSError(int(failure), os.strerror(int(failure)), arguments[0])
-    return pid
+    with contextlib.suppress(BrokenPipeError), os.fdopen(descriptor, "w") as pipe:
+        pipe.write(json.dumps(message))
 
 
 def _adopt_orphans() -> None:
     """Become the parent of orphaned descendants, if the system supports it."""
     if sys.platform == "linux":
-        with suppress(ImportError, OSError, AttributeError):  # a Python without ctypes
+        with contextlib.suppress(ImportError, OSError, AttributeError):  # a Python without ctypes
             import ctypes
 
             ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def _wait(program: int) -> int:
+def _wait(program: subprocess.Popen[bytes]) -> int:
     """Wait for the program and return its exit code; also reap orphans, so that no zombies accumulate."""
     while True:
         pid, status = os.waitpid(-1, 0)
-        if pid == program:
-            return os.waitstatus_to_exitcode(status)
+        if pid == program.pid:
+            program.returncode = os.waitstatus_to_exitcode(status)
+            return program.returncode
 
 
 def _give_up(program: int | None) -> None:
@@ -201,7 +158,7 @@ def _kill_all(program: int | None) -> None:
     if program is not None:
         _kill(-program)
     end = time.monotonic() + LONGEST_FAREWELL
-    with suppress(ChildProcessError):  # there are none left
+    with contextlib.suppress(ChildProcessError):  # there are none left
         while time.monotonic() < end:
             if os.waitpid(-1, os.WNOHANG)[0] == 0:
                 for child in _children():
@@ -211,41 +168,21 @@ def _kill_all(program: int | None) -> None:
 
 def _kill(number: int) -> None:
     """Kill a process or, if the number is negative, a process group."""
-    with suppress(ProcessLookupError, PermissionError):
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(number, signal.SIGKILL)
 
 
 def _children() -> list[int]:
     """Return our children, as far as /proc lists them."""
-    with suppress(OSError), open(f"/proc/self/task/{os.getpid()}/children") as file:
+    with contextlib.suppress(OSError), open(f"/proc/self/task/{os.getpid()}/children") as file:
         return [int(number) for number in file.read().split()]
     return []
 
 
 def _write(notes: TextIO, facts: dict[str, Any]) -> None:
-    notes.write(to_json(facts) + "\n")
+    notes.write(json.dumps(facts) + "\n")
     notes.flush()
     os.fsync(notes.fileno())
-
-
-def to_json(value: Any) -> str:
-    """Return what ``json.dumps`` does for text, numbers, lists and dictionaries of them."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{to_json(key)}: {to_json(of)}" for key, of in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(to_json, value)) + "]"
-    if isinstance(value, str):
-        return '"' + "".join(map(_escaped, value)) + '"'
-    return {"None": "null", "True": "true", "False": "false"}.get(repr(value), repr(value))
-
-
-def _escaped(letter: str) -> str:
-    if letter in ESCAPES:
-        return ESCAPES[letter]
-    if " " <= letter <= "~":
-        return letter
-    units = letter.encode("utf-16-be", "surrogatepass")  # an argument that is not UTF-8 has lone surrogates
-    return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))
 
 
 if __name__ == "__main__":

@@ -85,9 +85,22 @@ def test_repeats_that_are_equal_do_not_hide_noise():
     assert [p.source for p in result.optimizer.history.proposals].count("repeat") == 1
 
 
-def test_a_resumed_run_goes_on_as_if_it_had_not_stopped(tmp_path):
-    whole = tcgp.minimize(Scattered(), BOUNDS, n_evals=16, rng=0, noise=True)
-    fun, journal = Scattered(), tmp_path / "run.jsonl"
+@pytest.mark.parametrize("sd", [1e-3, 0.3])
+def test_models_of_exact_functions_choose_points_as_long_as_the_noise_is_little(sd):
+    """The answer always knows of the noise."""
+    result = tcgp.minimize(Scattered(sd), BOUNDS, n_evals=16, rng=0, noise=True)
+    methods = [trace["method"] for trace in result.optimizer.trace]
+    assert "tcgp" in methods[:4]
+    assert methods[-3:] == ["gp"] * 3
+    assert 0.2 * sd < result.noise < 3.0 * sd
+    assert result.interval[0] < truth(result.x) < result.interval[1]
+    assert result.optimizer.model.noise > 0.0
+
+
+@pytest.mark.parametrize("noise", [1e-4, NOISE])
+def test_a_resumed_run_goes_on_as_if_it_had_not_stopped(tmp_path, noise):
+    whole = tcgp.minimize(Scattered(noise), BOUNDS, n_evals=16, rng=0, noise=True)
+    fun, journal = Scattered(noise), tmp_path / "run.jsonl"
     tcgp.minimize(fun, BOUNDS, n_evals=11, rng=0, noise=True, journal=journal)
     rest = tcgp.minimize(fun, BOUNDS, n_evals=16, rng=0, noise=True, journal=journal)
     assert rest.x_iters == whole.x_iters

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from tcgp._quantiles import quantile
 from tcgp._typing import FloatArray
 from tcgp.gp.units import merge_duplicates
 from tcgp.methods.detection import noise_in
 from tcgp.methods.members import Fit, Members, State, record_of, rows_to_compare, states_in
-from tcgp.methods.portfolio import noisy_method, options_of
+from tcgp.methods.portfolio import COMPARISON_LEVEL, PORTFOLIOS, noisy_method, options_of
 from tcgp.methods.scales import AS_IT_IS, scales_of
 from tcgp.models import Model
 
@@ -25,6 +26,9 @@ GROWTH = 0.1
 HANDICAP = 1.0
 # By how much they must be likelier with noise, unless repeats differ: a short lengthscale looks like noise.
 HANDICAP_OF_NOISE = 2.0
+# Noise of a smaller share of the standard deviation of leave-one-out predictions of low values does not matter to the
+# search.
+LITTLE_NOISE = 0.3
 NOISY, NOISELESS = "noisy", "noiseless"  # names under which states of these two models are kept
 # A function that repeats itself is looked at for noise whenever there are so many evaluations more, up to the most: a
 # look takes eight fits from scratch.
@@ -40,7 +44,8 @@ class Surrogate:
 
     A quantity that may be noisy is modelled with noise, as it is, wherever its data speak for noise: it is known, or
     repeats differ, or the data are likelier with it; far likelier, as `noise_in` finds, if repeats are equal. Else the
-    quantity is modelled as an exact one.
+    quantity is modelled as an exact one. What is optimized by a portfolio is searched with models of exact values, of
+    the predictions at the data, as long as `noise_is_little`.
 
     Parameters
     ----------
@@ -56,8 +61,11 @@ class Surrogate:
     states : list of (int, dict)
         As in `Members`, with the name of the scale as ``"scale"``, if it is not the plain one.
     last : Fit or None
+        The last fit; with noise always one that knows of it.
     scale : Scale
         That of the last fit.
+    smoother : Model or None
+        The model with noise, if there is any, whose predictions stand for the values.
 
     Examples
     --------
@@ -77,6 +85,7 @@ class Surrogate:
         self.method, self.options, self.bound, self.noisy = method, dict(options), bound, noisy
         self.states: list[tuple[int, State]] = []
         self.scale = AS_IT_IS
+        self.smoother: Model | None = None
         self._members: dict[str, Members] = {}  # by the name of the scale
         self._chosen = self.on_scale()
         self._look: tuple[int, bool] | None = (
@@ -98,22 +107,52 @@ class Surrogate:
         level: float | None = None,
         n: int | None = None,
         sd: FloatArray | None = None,
-        place: int = 0,
+        place: int | None = None,
         repeats_differ: bool | None = None,
     ) -> tuple[Model, State | None]:
         """The model on the scale that suits the data best, and the record of its fit: see `Members.fit`.
 
-        ``place`` is that of the next point in the run. With noise turns go by it, as improvements may be luck.
-        ``repeats_differ`` says whether evaluations of one point do, None if there are none.
+        ``place`` is that of the next point in the run, None if the model is not to choose one. With noise turns go by
+        it, as improvements may be luck. ``repeats_differ`` says whether evaluations of one point do, None if there are
+        none.
         """
         n, level = len(y) if n is None else n, level if self.bound is None else 0.0
-        model: Model | None = None
         found: list[State] = []
+        self.smoother = None
+        compares = place is not None and self._compares
         if self.noisy:
             sd = np.full(len(y), np.nan) if sd is None else sd
-            model, found = self._with_noise(X, y, sd, place, seed, n, repeats_differ)
-        if model is not None:
-            return model, record_of(n, found)
+            first = 0 if compares else place or 0
+            self.smoother, found = self._with_noise(X, y, sd, first, seed, n, repeats_differ)
+        if self.smoother is None:
+            model, new = self._without_noise(X, y, turn, seed, level, n)
+            return model, record_of(n, found + new)
+        noisy, model, new = self.on_scale(NOISY), self.smoother, []
+        if compares and noise_is_little(model):
+            X, y = model.X, model.predict_arrays(model.X)[0]
+            model, new = self._without_noise(X, y, turn, seed, level, n)
+        elif compares:
+            model, record = noisy.fit(X, y, turn=place or 0, seed=seed, n=n, sd=sd)
+            new = [] if model is self.smoother else _states(NOISY, record)
+        self.scale, self._chosen = AS_IT_IS, noisy
+        return model, record_of(n, found + new)
+
+    @property
+    def _compares(self) -> bool:
+        """Whether models of exact values may choose points though there is noise."""
+        return self.bound is None and self.method in PORTFOLIOS and PORTFOLIOS[self.method].compares
+
+    def _without_noise(
+        self,
+        X: FloatArray,
+        y: FloatArray,
+        turn: int,
+        seed: np.random.SeedSequence,
+        level: float | None,
+        n: int,
+    ) -> tuple[Model, list[State]]:
+        """The model of exact values, and new states, its own last."""
+        found: list[State] = []
         scales = {"plain": AS_IT_IS} if self.bound is None else scales_of(X, y, self.bound)
         names = self._in_question(scales, n)
         rows = rows_to_compare(self.states, len(y), n)
@@ -138,7 +177,7 @@ class Surrogate:
         best = max(names, key=scores.__getitem__) if len(names) > 1 else names[0]
         self.scale, self._chosen = scales[best], self._members[best]
         new = [state for name in names if name != best for state in states[name]] + states[best]
-        return models[best], record_of(n, found + new)
+        return models[best], found + new
 
     def _with_noise(
         self,
@@ -162,7 +201,6 @@ class Surrogate:
             gain = model.interpolator.log_likelihood_ - rival.interpolator.log_likelihood_
             if not gain > HANDICAP_OF_NOISE:
                 return None, _states(NOISY, record) + states
-        self.scale, self._chosen = AS_IT_IS, noisy
         return model, states + _states(NOISY, record)
 
     def _looks_noisy(self, X: FloatArray, y: FloatArray) -> bool:
@@ -207,6 +245,14 @@ class Surrogate:
         if earlier and earlier[-1][1] in scales and compared and n < (1.0 + GROWTH) * max(compared):
             return [earlier[-1][1]]
         return list(scales)
+
+
+def noise_is_little(model: Model) -> bool:
+    """Whether the noise is little of what is not known of low values, by leave-one-out predictions."""
+    loo, (mean, _) = model.leave_one_out, model.predict_arrays(model.X)
+    low = mean <= quantile(mean, COMPARISON_LEVEL)
+    assert loo.noise is not None
+    return float(np.mean((loo.noise[low] / loo.sd[low]) ** 2)) < LITTLE_NOISE**2
 
 
 def _scale_of(state: State) -> str:

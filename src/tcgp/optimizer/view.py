@@ -104,7 +104,9 @@ class RunView:
     def update_model(self) -> Model:
         """Fit the model whose turn it is to all evaluations, as for the next point: it becomes `model`."""
         self._check_contrast()
-        return self._proposer.acquisition.fit()[0].objective
+        self._proposer.acquisition.fit()
+        assert self.model is not None
+        return self.model
 
     @atomic
     def share_below(self, improvement: float = 0.0) -> float | None:
@@ -143,7 +145,7 @@ class RunView:
         """Models of all evaluations, with their predictions there; None where no noise is seen."""
         if not self.history.goals.noisy or not self.history.data.has_contrast:
             return None
-        models = single_threaded(self._proposer.acquisition.fit)(place=0)[0]  # the answer keeps to one model
+        models = single_threaded(self._proposer.acquisition.fit)(answers=True)[0]
         return models if models.noisy else None
 
     @property

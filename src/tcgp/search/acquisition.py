@@ -99,6 +99,7 @@ class Models:
     Attributes
     ----------
     objectives, limits : tuples of Model
+        Where noise is little, an objective has one of exact values: of its predictions at the data.
     data : Data
         The data, with predictions in place of noisy values.
     cautious : Data
@@ -111,13 +112,16 @@ class Models:
     cautious: Data
 
     @classmethod
-    def of(cls, data: Data, models: Sequence[Model | None]) -> Models:
-        """The models of the quantities, in order, and their predictions at the data."""
-        n = data.n_objectives
-        if not any(model is not None and model.noise for model in models):
+    def of(
+        cls, data: Data, models: Sequence[Model | None], smoothers: Sequence[Model | None] | None = None
+    ) -> Models:
+        """The models of the quantities, in order, and predictions at the data: of ``smoothers``, if they are others."""
+        n, smoothers = data.n_objectives, smoothers or models
+        if not any(model is not None and model.noise for model in smoothers):
             data = data.without_repeats
         first, rest = ([model for model in part if model is not None] for part in (models[:n], models[n:]))
-        return cls(tuple(first), tuple(rest), smoothed(data, models), smoothed(data, models, 1.0))
+        data = smoothed(data, smoothers)
+        return cls(tuple(first), tuple(rest), data, smoothed(data, models, 1.0))
 
     @property
     def objective(self) -> Model:
@@ -222,10 +226,10 @@ class Acquisition:
         n_left_out = len(self.history.data.evaluations) - len(self.data.evaluations)
         return len(self.history.proposals) - n_left_out
 
-    def fit(self, place: int | None = None) -> tuple[Models, dict[str, Any] | None]:
+    def fit(self, *, answers: bool = False) -> tuple[Models, dict[str, Any] | None]:
         """The models of the successes so far, and the record of their fits: see `Surrogate.fit`.
 
-        ``place`` is by default that of the next point.
+        They are to choose the next point; or with ``answers``, which of those evaluated is the best.
         """
         data = self.data
         n, rows = int(data.succeeded.sum()), data.sample(MOST_DATA)
@@ -234,12 +238,14 @@ class Acquisition:
             self._has_said_part = True
         n_pending = len(self.history.pending)
         n_points = len(data.evaluations) + n_pending
-        place = n_points if place is None else place
+        place = None if answers else n_points
         # Nearly every point enlarges the volume of several objectives: the first model would keep its turn.
         turn = n_points if self.goals.has_several else turns_passed(data.merits, n_pending)
         fits = [self._fit(j, rows, turn, place, self._level(j)) for j in range(len(self.surrogates))]
         models, records = [model for model, _ in fits], [record for _, record in fits]
-        return Models.of(self.history.data, models), _joined(records)
+        pairs = zip(self.surrogates, models, strict=True)
+        smoothers = [surrogate.smoother or model for surrogate, model in pairs]
+        return Models.of(self.history.data, models, smoothers), _joined(records)
 
     def _level(self, j: int) -> float | None:
         """The value of a quantity at which decisions are taken; None if it is the smallest one."""
@@ -249,7 +255,7 @@ class Acquisition:
         return None if reference is None or j >= len(reference) else float(reference[j])
 
     def _fit(
-        self, j: int, rows: IntArray, turn: int, place: int, level: float | None
+        self, j: int, rows: IntArray, turn: int, place: int | None, level: float | None
     ) -> tuple[Model | None, dict[str, Any] | None]:
         """The model of a quantity and the record of its fit; none where there is no number to model."""
         data = self.data
@@ -371,8 +377,8 @@ class Acquisition:
         }
         if models.limits:
             numbers["log_feasible"] = float(sum(limit.predict(u).logcdf(0.0)[0] for limit in models.limits))
-        if models.noisy:
-            numbers["noise"] = model.noise
+        if (smoother := self.surrogates[0].smoother) is not None:
+            numbers["noise"] = smoother.noise
         if self.improvement is not None:
             numbers["share"] = self.share_below(models, self.improvement)
         return {"method": model.method, **{name: _finite_or_none(value) for name, value in numbers.items()}}

@@ -168,7 +168,7 @@ class Proposer:
 
     def _from_criterion(self, number: int, repeat: bool) -> Proposal:
         start = time.perf_counter()
-        models, fit = self.acquisition.fit()
+        models, fit = self.acquisition.fit(answers=repeat)
         self._look_for_noise()
         t_fit = time.perf_counter() - start
         with np.errstate(

@@ -86,12 +86,13 @@ def test_repeats_that_are_equal_do_not_hide_noise():
 
 
 @pytest.mark.parametrize("sd", [1e-3, 0.3])
-def test_models_of_exact_functions_choose_points_as_long_as_the_noise_is_little(sd):
+def test_models_of_exact_functions_choose_points_while_noise_is_little_and_take_turns_then(sd):
     """The answer always knows of the noise."""
     result = tcgp.minimize(Scattered(sd), BOUNDS, n_evals=16, rng=0, noise=True)
     methods = [trace["method"] for trace in result.optimizer.trace]
     assert "tcgp" in methods[:4]
-    assert methods[-3:] == ["gp"] * 3
+    assert "gp" in methods[-3:]
+    assert set(methods[-3:]) != {"gp"}
     assert 0.2 * sd < result.noise < 3.0 * sd
     assert result.interval[0] < truth(result.x) < result.interval[1]
     assert result.optimizer.model.noise > 0.0
@@ -235,7 +236,7 @@ def test_the_report_says_what_is_predicted_and_how_well_it_is_known():
 
 def test_a_lucky_value_reaches_no_target():
     """The lowest value of the function is 0: values below the target are luck."""
-    result = tcgp.minimize(Scattered(), BOUNDS, n_evals=16, rng=0, noise=True, target=-0.05)
+    result = tcgp.minimize(Scattered(), BOUNDS, n_evals=16, rng=0, noise=NOISE, target=-0.05)
     assert min(result.func_vals) < -0.05
     assert result.nfev == 16
 

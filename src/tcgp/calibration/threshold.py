@@ -37,7 +37,8 @@ def next_threshold(
     p_min : float
         Smallest weighted frequency that lets the threshold move.
     previous : float, optional
-        Threshold of the previous iteration; None at the first, where the quantile is taken as it is.
+        Threshold of the previous iteration; None at the first, where the quantile is taken as it is. So it is if no
+        value is as low as the previous threshold.
 
     Returns
     -------
@@ -51,12 +52,14 @@ def next_threshold(
     2.0
     >>> next_threshold(y, [0.3, 0.005, 0.005, 0.3, 0.39], delta=0.25, previous=2.5)
     2.5
+    >>> next_threshold(y, [0.3, 0.005, 0.005, 0.3, 0.39], delta=0.25, previous=0.5)
+    2.0
     """
     y, weights = without_nan("y", y), without_nan("weights", weights)
     if weights.shape != y.shape:
         raise ValueError(f"y and weights must share one shape (n,), got {y.shape} and {weights.shape}")
     candidate = empirical_quantile(y, delta)
-    if previous is None:
+    if previous is None or previous < y.min():  # values that are predicted, or were corrected, may have risen
         return candidate
     frequency = weights[y <= candidate].sum() / weights.sum()
     return candidate if frequency >= p_min else float(previous)

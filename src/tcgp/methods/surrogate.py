@@ -27,8 +27,8 @@ HANDICAP = 1.0
 # By how much they must be likelier with noise, unless repeats differ: a short lengthscale looks like noise.
 HANDICAP_OF_NOISE = 2.0
 # Noise of a smaller share of the standard deviation of leave-one-out predictions of low values does not matter to the
-# search.
-LITTLE_NOISE = 0.3
+# search. Else models of exact values have every third turn: those with noise, alike as they are, share their errors.
+LITTLE_NOISE, EVERY = 0.3, 3
 NOISY, NOISELESS = "noisy", "noiseless"  # names under which states of these two models are kept
 # A function that repeats itself is looked at for noise whenever there are so many evaluations more, up to the most: a
 # look takes eight fits from scratch.
@@ -45,7 +45,7 @@ class Surrogate:
     A quantity that may be noisy is modelled with noise, as it is, wherever its data speak for noise: it is known, or
     repeats differ, or the data are likelier with it; far likelier, as `noise_in` finds, if repeats are equal. Else the
     quantity is modelled as an exact one. What is optimized by a portfolio is searched with models of exact values, of
-    the predictions at the data, as long as `noise_is_little`.
+    the predictions at the data, as long as `noise_is_little`, and at every third point after that.
 
     Parameters
     ----------
@@ -119,22 +119,23 @@ class Surrogate:
         n, level = len(y) if n is None else n, level if self.bound is None else 0.0
         found: list[State] = []
         self.smoother = None
-        compares = place is not None and self._compares
         if self.noisy:
             sd = np.full(len(y), np.nan) if sd is None else sd
-            first = 0 if compares else place or 0
+            first = 0 if self._compares else place or 0
             self.smoother, found = self._with_noise(X, y, sd, first, seed, n, repeats_differ)
         if self.smoother is None:
             model, new = self._without_noise(X, y, turn, seed, level, n)
             return model, record_of(n, found + new)
-        noisy, model, new = self.on_scale(NOISY), self.smoother, []
-        if compares and noise_is_little(model):
+        model, new = self.smoother, []
+        is_exact = place is not None and (place % EVERY == EVERY - 1 or noise_is_little(model))
+        if self._compares and is_exact:
             X, y = model.X, model.predict_arrays(model.X)[0]
             model, new = self._without_noise(X, y, turn, seed, level, n)
-        elif compares:
-            model, record = noisy.fit(X, y, turn=place or 0, seed=seed, n=n, sd=sd)
+        elif self._compares and place is not None:
+            turn = place - place // EVERY
+            model, record = self.on_scale(NOISY).fit(X, y, turn=turn, seed=seed, n=n, sd=sd)
             new = [] if model is self.smoother else _states(NOISY, record)
-        self.scale, self._chosen = AS_IT_IS, noisy
+        self.scale, self._chosen = AS_IT_IS, self.on_scale(NOISY)
         return model, record_of(n, found + new)
 
     @property

@@ -15,8 +15,7 @@ noise:
 - ``botorch``: `qLogNoisyExpectedImprovement` on a `SingleTaskGP`, as in its tutorials but with a quarter of their raw
   samples and half of their restarts, after 2 d Sobol' points; the evaluated point with the best posterior mean.
 
-Of the first two, the error of the predicted value at that point and whether the interval has the truth are kept, too:
-that of seeds 0 to 6 is of an earlier rule, which took noise and lengthscales for known.
+Of the first two, the error of the predicted value at that point and whether the interval has the truth are kept, too.
 A run that is there already is not repeated, so that a stopped benchmark continues where it was.
 """
 

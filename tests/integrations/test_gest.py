@@ -69,8 +69,8 @@ def test_finds_the_minimum_that_keeps_the_constraint():
 def test_maximizing_is_minimizing_the_negative():
     low = TailCalibratedGenerator(_vocs(), rng=0)
     high = TailCalibratedGenerator(_vocs(objectives={"f": "MAXIMIZE"}), rng=0)
-    _run(low, 12)
-    _run(high, 12, lambda point: {**_evaluate(point), "f": -_evaluate(point)["f"]})
+    _run(low, 9)
+    _run(high, 9, lambda point: {**_evaluate(point), "f": -_evaluate(point)["f"]})
     assert [e.x for e in low.optimizer.evaluations] == [e.x for e in high.optimizer.evaluations]
 
 
@@ -177,12 +177,12 @@ def test_a_setting_that_does_not_exist_is_refused():
 
 def test_a_campaign_goes_on_from_its_journal_as_if_it_had_not_been_stopped(tmp_path):
     whole = TailCalibratedGenerator(_vocs(), rng=0)
-    _run(whole, 14)
+    _run(whole, 10)
     first = TailCalibratedGenerator(_vocs(), rng=0, journal=tmp_path / "run.jsonl")
-    _run(first, 9)
+    _run(first, 7)
     first.finalize()
     second = TailCalibratedGenerator(_vocs(), rng=0, journal=tmp_path / "run.jsonl")
-    _run(second, 5)
+    _run(second, 3)
     second.finalize()
     evaluations = tcgp.Optimizer.read(tmp_path / "run.jsonl").evaluations
     assert evaluations == whole.optimizer.evaluations

@@ -10,6 +10,8 @@ from typing import Any
 
 import latex2mathml.converter
 from docutils import nodes
+from jinja2.sandbox import SandboxedEnvironment
+from numpydoc import docscrape_sphinx
 from sphinx.ext.autodoc.mock import mock
 
 import tcgp
@@ -68,6 +70,11 @@ autodoc_mock_imports = [
 # Autodoc mocks them while it imports a module of ours, and imports them in earnest to look for the sources of members.
 mocked = mock(autodoc_mock_imports)
 mocked.__enter__()
+# numpydoc would compile its template anew for each docstring: a tenth of the time of a build.
+templates: dict[str, SandboxedEnvironment] = {}
+docscrape_sphinx.SandboxedEnvironment = lambda loader: templates.setdefault(
+    "", SandboxedEnvironment(loader=loader)
+)
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 nitpick_ignore_regex = [
